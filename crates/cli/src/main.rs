@@ -5,6 +5,7 @@
 
 mod args;
 mod build;
+mod command_line;
 mod commands;
 mod error;
 mod exit;
@@ -28,10 +29,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == attack::ARGUMENT) {
         return attack::main(std::env::args_os().skip(2));
     }
-    let args = args::parse_command_line();
-    let telling = render::ErrorFormat { json: args::wants_json(), no_color: args.globals.no_color };
+    let args = command_line::parse_command_line();
+    let telling =
+        render::ErrorFormat { json: command_line::wants_json(), no_color: args.globals.no_color };
     let terminal = render::Terminal::new(telling.no_color);
-    match commands::run_command(args, &terminal) {
+    match command_line::run_command(args, &terminal) {
         Ok(exit) => exit.into(),
         Err(error) => {
             render::write_error(&error, telling);

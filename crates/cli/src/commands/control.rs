@@ -1,18 +1,21 @@
-//! Shared parts of the verbs that control a build: they send a command to the decider, this process or the
-//! holder, and print in one line the effect and the next step.
+//! The verbs that control a build: they send a command to the decider, this process or the holder, and print in
+//! one line the effect and the next step. `unstuck pause` pauses a build, `unstuck cancel` ends it.
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, RecordedEvent};
+use unstuck_core::engine::{BuildId, BuildState, Command, RecordedEvent};
 use unstuck_runner::CommandError;
 use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_store::Store;
+use unstuck_store::tables::BuildRow;
 
+use crate::args::parse_build_id;
 use crate::error::CliError;
-use crate::project::{CommandConnection, LocalProject};
-use crate::render::{self, Terminal};
+use crate::exit::Exit;
+use crate::project::{self, CommandConnection, LocalProject, which};
+use crate::render::{self, Terminal, words};
 
 /// A project under the control of a verb.
 pub(super) struct ControlSession<'a> {
@@ -131,12 +134,136 @@ pub(super) fn with_hint(error: CliError, next: &str) -> CliError {
 }
 
 /// Returns the message of a rejection by the decider, this process or another.
-pub(super) fn rejection_message(error: &CliError) -> Option<String> {
+fn rejection_message(error: &CliError) -> Option<String> {
     match error {
         CliError::Command(CommandError::Rejected(rejected)) => Some(rejected.to_string()),
         CliError::Refused(ClientError::Refused { why: ControlRefusal::Rejected, message }) => {
             Some(message.clone())
         }
         _ => None,
+    }
+}
+
+/// Hold a build until you let it go on
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Holds a build: agents stop where they are, a check, a commit or a push ends its step \
+        first, and nothing new begins. Nothing is lost and nothing is charged. It works while \
+        something runs and while nothing does.",
+    after_long_help = PAUSE_EXAMPLES
+)]
+pub(crate) struct PauseArgs {
+    /// The build, such as `7` or `b7`; the newest that has not ended without it
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
+    build: Option<BuildId>,
+
+    /// Write the events it led to as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const PAUSE_EXAMPLES: &str = "\
+Examples:
+  unstuck pause                      the build that is under way
+  unstuck pause b7                   this one";
+
+pub(crate) fn pause(
+    args: &PauseArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let control = ControlSession::open(dir, terminal, "pause", args.json)?;
+    project::create_runtime()?.block_on(async {
+        let store = control.store.as_ref();
+        let name = control.project.name();
+        let build = which::find_open_build(store, name, args.build).await?;
+        let sent = control.submit_command(Command::Pause { build: build.id }).await;
+        let sent = sent.map_err(|error| with_hint(error, pause_hint(build.state)))?;
+        let said = format!("Build {} is paused. `unstuck resume` lets it go on.", build.id);
+        control.write_result(&sent, &said)
+    })?;
+    Ok(Exit::Done)
+}
+
+const fn pause_hint(state: BuildState) -> &'static str {
+    match state {
+        BuildState::Paused { .. } => "`unstuck resume` lets it go on",
+        BuildState::Sleeping { .. } => "nothing of it runs; `unstuck cancel` ends it",
+        BuildState::Running
+        | BuildState::Waiting
+        | BuildState::Completed
+        | BuildState::Failed
+        | BuildState::Cancelled => "`unstuck status` shows where everything stands",
+    }
+}
+
+/// End a build; what is done stays
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Ends a build for good: agents stop, what cannot be stopped half-way ends its step \
+        first, and every task that is not done is cancelled. What is done stays on the build's \
+        branch. It asks before it does so; without a terminal it needs --yes.",
+    after_long_help = CANCEL_EXAMPLES
+)]
+pub(crate) struct CancelArgs {
+    /// The build, such as `7` or `b7`; the newest that has not ended without it
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
+    build: Option<BuildId>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Write the events it led to as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const CANCEL_EXAMPLES: &str = "\
+Examples:
+  unstuck cancel                     the build that is under way
+  unstuck cancel b7 --yes            this one, without a question";
+
+pub(crate) fn cancel(
+    args: &CancelArgs,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let control = ControlSession::open(dir, terminal, "cancel", args.json)?;
+    project::create_runtime()?.block_on(async {
+        let store = control.store.as_ref();
+        let name = control.project.name();
+        let build = which::find_open_build(store, name, args.build).await?;
+        // A command that would be refused needs no confirmation.
+        let possible = !build.standing && !build.state.has_ended();
+        if possible && !control.ask_confirmation(args.yes, &render_cancel_question(&build))? {
+            return Ok(());
+        }
+        let sent = control.submit_command(Command::Cancel { build: build.id }).await;
+        let sent = sent.map_err(|error| with_hint(error, cancel_hint(&build)))?;
+        control.write_result(&sent, &render_cancel_result(&build))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn render_cancel_question(build: &BuildRow) -> String {
+    let left = build.tasks.saturating_sub(build.done + build.not_done);
+    let left = words::render_count(left as usize, "task is", "tasks are");
+    format!("End build {} for good? {left} not done.", build.id)
+}
+
+fn render_cancel_result(build: &BuildRow) -> String {
+    let id = build.id;
+    match build.done {
+        0 => format!("Build {id} is ended. Nothing of it was done yet."),
+        _ => format!("Build {id} is ended. What is done is kept: `unstuck land {id}` shows it."),
+    }
+}
+
+const fn cancel_hint(build: &BuildRow) -> &'static str {
+    if build.standing {
+        "`unstuck skip NAME` leaves out what a job is at"
+    } else {
+        "`unstuck status` shows where everything stands"
     }
 }

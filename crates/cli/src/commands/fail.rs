@@ -1,15 +1,52 @@
 //! `unstuck fail`: lets a script state the reason of its failure.
 
 use unstuck_core::engine::EffectKind;
-use unstuck_core::fault::Category;
+use unstuck_core::fault::{Category, Code};
+use unstuck_core::time::Span;
 use unstuck_runner::control::ScriptFailure;
 
-use crate::args::FailArgs;
+use crate::args::{parse_code, parse_span};
 use crate::build::environment_redactor;
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::{self, EnclosingRun};
 use crate::render;
+
+/// Say what a script fails of, from inside the script
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Lets a script say what it fails of, instead of having it read from its output. \
+        Inside `unstuck exec` and jobs the code decides what happens next when the script ends \
+        without success: wait and try again, ask you to log in, repair the script.\n\n\
+        It ends with an exit code that fits the failure, never with 0, so that a script can end \
+        with it. That holds without Unstuck around it as well.",
+    after_long_help = FAIL_EXAMPLES
+)]
+pub(crate) struct FailArgs {
+    /// The code, such as `AUTH_EXPIRED`; `unstuck explain` lists all
+    #[arg(long, value_name = "CODE", value_parser = parse_code)]
+    code: Code,
+
+    /// What went wrong, for the operator
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    message: String,
+
+    /// Whose login or right it is about: a service, an account, a host
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+
+    /// How long the other side asked to wait: 30, 30s, 10m
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    retry_after: Option<Span>,
+}
+
+const FAIL_EXAMPLES: &str = "\
+Examples:
+  ./login || exec unstuck fail --code AUTH_EXPIRED --account 'the shop'
+  unstuck fail --code TOOL_RATE_LIMIT --retry-after 90s; exit 75
+
+Exit codes: 75 for what passes by itself, 77 for logins and rights, 78 for settings, 124 for what
+took too long, 1 for everything else.";
 
 /// Reports the failure and returns its exit code, whether the report arrives or not, so that a script that
 /// ends with this command ends with a failure.

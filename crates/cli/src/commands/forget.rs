@@ -7,11 +7,28 @@ use unstuck_core::engine::Command;
 use unstuck_core::signature::Signature;
 use unstuck_store::tables::SignatureRow;
 
-use crate::args::ForgetArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{Terminal, words};
+
+/// Forget the tries of an error, so that it starts with a clean slate
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = FORGET_EXAMPLES)]
+pub(crate) struct ForgetArgs {
+    /// The error, as `unstuck status` names it
+    #[arg(value_name = "SIGNATURE", required_unless_present = "all")]
+    signature: Option<String>,
+
+    /// All errors of the project
+    #[arg(long, conflicts_with = "signature")]
+    all: bool,
+}
+
+const FORGET_EXAMPLES: &str = "\
+Examples:
+  unstuck forget LOGIC_ERROR:3f2a9c0d11e4
+  unstuck forget --all";
 
 /// Maximum number of similar signatures in an error.
 const NEAR_MAX: usize = 3;

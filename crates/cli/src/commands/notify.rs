@@ -3,18 +3,52 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use clap::Subcommand;
 use serde::Serialize;
 use unstuck_core::fault::Code;
 use unstuck_runner::notify::{ChannelTestResult, send_test_messages};
 use unstuck_world::notify::NotifyChannel;
 
-use crate::args::{NotifyArgs, NotifyCommand};
+use crate::args::ConfigFileArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::problem::InputProblem;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
 use crate::settings::{ResolvedSettings, SettingFlags};
+
+/// See whether notifications arrive
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTIFY_EXAMPLES)]
+pub(crate) struct NotifyArgs {
+    /// What to do
+    #[command(subcommand)]
+    command: NotifyCommand,
+}
+
+/// What can be done with notifications.
+#[derive(Debug, Subcommand)]
+enum NotifyCommand {
+    /// Send a test message by every channel, or by one
+    Test {
+        /// The channel, as `[notify.NAME]` names it
+        channel: Option<String>,
+
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+
+        #[command(flatten)]
+        config: ConfigFileArgs,
+    },
+}
+
+const NOTIFY_EXAMPLES: &str = "\
+Examples:
+  unstuck notify test                by every channel of unstuck.toml
+  unstuck notify test phone          by one
+
+Exit codes: 0 when all arrived; 1 when one did not; 78 when there is none.";
 
 /// The result of a channel in its JSON form.
 #[derive(Serialize)]

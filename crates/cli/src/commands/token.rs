@@ -2,17 +2,112 @@
 
 use std::io::Write;
 
+use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use unstuck_core::time::Time;
+use unstuck_core::time::{Span, Time};
 use unstuck_server::auth::{
     AccessRole, AccessToken, AccessTokenStore, NewToken, ProjectVisibility, TokenEntry, TokenId,
 };
 
-use crate::args::{self, MakeTokenArgs, TokenCommand, TokenRoleArg};
+use crate::args::parse_span;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::{self, Terminal, style, when, words};
+
+/// Decide who may use the server
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Tokens are what people and programs show to `unstuck serve` to be let in. Each has a role \
+        and a reach: what it lets do, and in which projects. A server that runs takes every change \
+        up at once.\n\n\
+        A token is shown once, when it is made; what is kept here is only enough to recognise it.",
+    after_long_help = TOKEN_EXAMPLES
+)]
+pub(crate) struct TokenArgs {
+    /// What to do; without it, lists the tokens
+    #[command(subcommand)]
+    command: Option<TokenCommand>,
+
+    /// Write JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// What can be done with tokens.
+#[derive(Debug, Subcommand)]
+enum TokenCommand {
+    /// Make a token, and show it once
+    Make(MakeTokenArgs),
+    /// List the tokens, without what they let in with
+    List,
+    /// Make a token anew: what was given out before stops working
+    Rotate {
+        /// Its number, such as `3` or `k3`
+        #[arg(value_name = "ID")]
+        id: TokenId,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Take a token back, and end the sessions opened with it
+    Revoke {
+        /// Its number, such as `3` or `k3`
+        #[arg(value_name = "ID")]
+        id: TokenId,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+/// A token that is wanted.
+#[derive(Debug, clap::Args)]
+struct MakeTokenArgs {
+    /// Who will use it: answers record this name
+    #[arg(long)]
+    name: String,
+
+    /// What it lets do
+    #[arg(long, default_value = "answerer")]
+    role: TokenRoleArg,
+
+    /// Let it see this project only; may be given several times
+    #[arg(long = "project", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    projects: Vec<String>,
+
+    /// Stop accepting it after this long: 12h, 30d
+    #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
+    expires: Option<Span>,
+}
+
+/// What a token lets do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum TokenRoleArg {
+    /// Read and answer questions, see how the work stands and the report
+    Answerer,
+    /// See everything, technical detail included
+    Viewer,
+    /// Start, hold and end work, and make tokens
+    Operator,
+}
+
+/// A length of time that is not over at once.
+fn parse_lifetime(text: &str) -> Result<Span, String> {
+    match parse_span(text)? {
+        Span::ZERO => Err("it would never be valid; write a time such as 30d".to_owned()),
+        span => Ok(span),
+    }
+}
+
+const TOKEN_EXAMPLES: &str = "\
+Examples:
+  unstuck token                      all of them
+  unstuck token make --name phone    for answering questions
+  unstuck token make --name ci --role operator --project shop --expires 30d
+  unstuck token rotate k2            the old one stops working
+  unstuck token revoke k2            it is gone, and so are its sessions";
 
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 24;
@@ -43,7 +138,7 @@ struct TokenContext<'a> {
     now: Time,
 }
 
-pub(crate) fn run(args: &args::TokenArgs, terminal: &Terminal) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &TokenArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let tokens = AccessTokenStore::in_folder(project::user_state_folder().join("server"));
     let desk = TokenContext { tokens, terminal, json: args.json, now: project::now() };
     match &args.command {

@@ -8,11 +8,23 @@ use unstuck_core::engine::{RecordedEvent, RunId};
 use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 use unstuck_store::{Store, StoreError};
 
-use crate::args::WhyArgs;
+use crate::args::parse_run_id;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, render_event, style, when, words, wrap_text};
+
+/// Say why a run was decided upon as it was
+#[derive(Debug, clap::Args)]
+pub(crate) struct WhyArgs {
+    /// The run, such as `12` or `r12`; `unstuck status` shows them
+    #[arg(value_parser = parse_run_id)]
+    run: RunId,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
 
 pub(crate) fn run(
     args: &WhyArgs,

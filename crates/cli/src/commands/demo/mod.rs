@@ -1,32 +1,67 @@
 //! `unstuck demo`: plays one night with the real loop, a real store and a real git repository, in virtual
 //! time, without a key and without a network.
 //!
-//! The agents are scripted ([`story`]); they work in worktrees of a small shop ([`shop`]) with its own
+//! The agents are scripted; they work in worktrees of a small shop ([`story`]) with its own
 //! tests, a remote repository and a hosting account. Every decision, wait, question and sentence is the
 //! engine's own. The night runs in a process of its own, which is killed half-way: another process reads
 //! the store and continues. The next `unstuck demo` does the same if this one is killed.
 
-mod ask;
-mod clock;
-mod folder;
 mod night;
-mod play;
-mod shop;
+mod pace;
 mod show;
 mod story;
-mod world;
 
 use std::env;
+use std::fs::{self, DirBuilder};
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use crate::args::DemoArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::Terminal;
-use folder::NightFolder;
+
+/// Show a whole night in a minute: no key, no network
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Plays one night of six tasks on the real loop, a real store and a real repository, \
+        in virtual time: checks that are red, an account that is limited, a change outside the \
+        fence, a lost connection during a push, a killed program, and a question for you. The \
+        agents follow a script; git, the checks and every decision are real. Nothing is sent, and what \
+        is written is removed at the end. If you kill it, the next `unstuck demo` goes on.\n\n\
+        Without a terminal the recommended answer is taken.",
+    after_long_help = DEMO_EXAMPLES
+)]
+pub(crate) struct DemoArgs {
+    /// Take the recommended answers instead of asking
+    #[arg(long)]
+    auto: bool,
+
+    /// The seed of chance: it spreads the waits
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+
+    /// Play the night in this folder, in this process
+    #[arg(long, value_name = "DIR", hide = true)]
+    night: Option<PathBuf>,
+
+    /// Do not kill it half-way
+    #[arg(long, hide = true)]
+    gently: bool,
+
+    /// Have it die at the nth place where it can, in builds that are not for release
+    #[arg(long, value_name = "NTH", hide = true)]
+    crash_at: Option<u64>,
+}
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  unstuck demo                       answer its question yourself
+  unstuck demo --auto                let the recommended answer be taken
+  unstuck demo --auto --seed 11      the same night with other chances";
 
 /// The signal that a process cannot catch.
 const SIGKILL: i32 = 9;
@@ -35,14 +70,14 @@ const KILLED_MAX: u32 = 3;
 
 pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     if let Some(folder) = &args.night {
-        return project::create_runtime()?.block_on(play::play_night(args, folder, terminal));
+        return project::create_runtime()?.block_on(night::play_night(args, folder, terminal));
     }
     let folder = NightFolder::open(args.seed)?;
     let mut out = terminal.styled();
     show::write_opening(
         &mut out,
         args.seed,
-        ask::DemoAnswerer::new(args.auto).is_scripted(),
+        show::DemoAnswerer::new(args.auto).is_scripted(),
         folder.is_resumed(),
     )?;
     out.flush()?;
@@ -70,4 +105,35 @@ fn run_night_process(args: &DemoArgs, folder: &NightFolder) -> Result<ExitStatus
         command.stdin(std::process::Stdio::null());
     }
     command.status().map_err(unusable)
+}
+
+/// The folder of a night.
+struct NightFolder {
+    path: PathBuf,
+    goes_on: bool,
+}
+
+impl NightFolder {
+    /// Opens the folder of the night with this seed; that of an interrupted night still exists.
+    pub(super) fn open(seed: u64) -> Result<Self, CliError> {
+        let path = project::user_state_folder().join("demo").join(seed.to_string());
+        let goes_on = path.exists();
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|source| CliError::Folder { place: path.display().to_string(), source })?;
+        Ok(Self { path, goes_on })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether a night was interrupted here.
+    const fn is_resumed(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Removes the folder at the end of the night. The next night finds files that cannot be removed.
+    pub(super) fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
 }

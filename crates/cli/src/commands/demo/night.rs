@@ -1,12 +1,16 @@
-//! The night itself, in a process of its own: the real loop on a real store, in virtual time.
+//! Plays the night and shows it, from the point of an interruption if there was one: the real loop on a real
+//! store, in virtual time, in a process of its own.
 
+use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{Command, QuestionId, RecordedEvent, State};
+use unstuck_core::engine::{Command, Event, QuestionId, RecordedEvent, State};
 use unstuck_core::policy::Policy;
+use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::BuildPerformer;
 use unstuck_runner::report::{BuildFacts, BuildReport};
@@ -15,15 +19,99 @@ use unstuck_runner::{
     RunnerSetup,
 };
 use unstuck_store::tables::QuestionRow;
-use unstuck_store::{Answer, EventPage, SqliteStore, Store};
+use unstuck_store::{Answer, EventPage, SqliteStore, Store, crash};
 
-use super::clock::NightClock;
-use super::shop::DemoShop;
-use super::story;
-use super::world::{PacedPerformer, shop_build_settings};
+use super::DemoArgs;
+use super::pace::{NightClock, PacedPerformer, shop_build_settings};
+use super::show::{self, DemoAnswerer};
+use super::story::{self, DemoShop};
+use crate::commands::report;
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::project;
-use crate::render::when;
+use crate::render::{Terminal, when};
+
+/// Plays the night to its end.
+pub(super) async fn play_night(
+    args: &DemoArgs,
+    folder: &Path,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    if let Some(nth) = args.crash_at {
+        crash::arm_crash(nth);
+    }
+    let mut out = terminal.styled();
+    let width = terminal.width();
+    let mut person = DemoAnswerer::new(args.auto);
+    let mut night = Night::begin(folder, args.seed).await?;
+    if night.read_back > 0 {
+        show::write_read_back(&mut out, night.now(), night.read_back)?;
+    }
+    loop {
+        match night.current_state().await? {
+            NightState::Over => break,
+            NightState::StandsStill(question) => {
+                ask_person(&night, question, &mut person, folder, &mut out, width).await?;
+            }
+            NightState::GoesOn => {}
+        }
+        let (recorded, narration) = night.next_event().await?;
+        if let Some(sentence) = narration {
+            show::write_event(&mut out, &recorded, &sentence, width)?;
+            out.flush()?;
+        }
+        if let Event::GatePassing { .. } = recorded.event
+            && !args.gently
+            && record_first_kill(folder)
+        {
+            night.settle().await;
+            kill_self();
+        }
+    }
+    show::write_reasons(&mut out, &night.load_journal().await?, width)?;
+    if let Some(morning) = night.load_report().await? {
+        show::write_report_heading(&mut out)?;
+        report::write_report(&mut out, morning, width)?;
+    }
+    show::write_next_steps(&mut out, width)?;
+    out.flush()?;
+    night.shut_down().await?;
+    Ok(Exit::Done)
+}
+
+async fn ask_person(
+    night: &Night,
+    id: QuestionId,
+    person: &mut DemoAnswerer,
+    folder: &Path,
+    out: &mut impl Write,
+    width: usize,
+) -> Result<(), CliError> {
+    let Some(question) = night.load_question(id).await? else { return Ok(()) };
+    show::write_question(out, &question.text, width)?;
+    out.flush()?;
+    let answer = person.answer_question(out, Some(&question.text))?;
+    show::write_answer(out, &answer)?;
+    if answer.decision == Decision::ProvideCredentials {
+        DemoShop::open(folder)?.renew_key()?;
+    }
+    let guidance = answer.guidance.as_deref().map(Arc::from);
+    let decision = answer.decision;
+    let by = Arc::from("you");
+    let at = night.now();
+    night.record_answer(Answer { question: id, decision, guidance, by, at }).await
+}
+
+/// Returns whether the night has not been killed yet, and records the kill: one is enough.
+fn record_first_kill(folder: &Path) -> bool {
+    fs::OpenOptions::new().write(true).create_new(true).open(folder.join("killed")).is_ok()
+}
+
+/// Kills this process with SIGKILL.
+fn kill_self() {
+    let own = rustix::process::getpid();
+    let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+}
 
 /// Virtual time that a person takes to see a question and answer it.
 const ANSWER_TAKES: Span = Span::from_mins(6);
@@ -31,7 +119,7 @@ const ANSWER_TAKES: Span = Span::from_mins(6);
 const PAGE: u32 = 10_000;
 
 /// A running night.
-pub(super) struct Night {
+struct Night {
     project: Arc<str>,
     store: Arc<dyn Store>,
     clock: Arc<NightClock>,
@@ -45,7 +133,7 @@ pub(super) struct Night {
 }
 
 /// The state of the night.
-pub(super) enum NightState {
+enum NightState {
     /// Work goes on without a person.
     GoesOn,
     /// No work goes on before this question is answered.
@@ -107,9 +195,7 @@ impl Night {
     }
 
     /// Waits for the next event.
-    pub(super) async fn next_event(
-        &mut self,
-    ) -> Result<(Arc<RecordedEvent>, Option<Arc<str>>), CliError> {
+    async fn next_event(&mut self) -> Result<(Arc<RecordedEvent>, Option<Arc<str>>), CliError> {
         loop {
             match self.notices.recv().await {
                 Ok(RunnerNotice::Event { recorded, narration }) => {
@@ -123,7 +209,7 @@ impl Night {
     }
 
     /// Returns the state of the night; it goes on as long as not all events have been shown.
-    pub(super) async fn current_state(&self) -> Result<NightState, CliError> {
+    async fn current_state(&self) -> Result<NightState, CliError> {
         let told = self.told;
         let look = move |state: &State| {
             let waits = state.outstanding_effects().is_empty() && state.next_wake().is_none();
@@ -159,7 +245,7 @@ impl Night {
         Ok(facts.as_ref().map(BuildReport::from_facts))
     }
 
-    pub(super) async fn load_journal(&self) -> Result<Vec<RecordedEvent>, CliError> {
+    async fn load_journal(&self) -> Result<Vec<RecordedEvent>, CliError> {
         Ok(self.store.load_events(&self.project, EventPage { after: 0, limit: PAGE }).await?)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use unstuck_core::fault::{Code, Fault};
 use unstuck_world::git::{CommitAuthor, Git};
 
-use super::finding::DoctorFinding;
+use super::DoctorFinding;
 use crate::error::CliError;
 use crate::render::words;
 

@@ -3,12 +3,9 @@
 //! It inspects and experiments, and leaves everything unchanged: no project is held, no agent begins, no
 //! call is made. Its findings about a run come from the same code with which a run begins.
 
-mod agent;
-mod checks;
-mod finding;
 mod git;
 mod machine;
-mod store;
+mod setup;
 #[cfg(target_os = "linux")]
 mod wall;
 
@@ -17,16 +14,55 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
+use unstuck_core::fault::Code;
 use unstuck_world::commands::{CommandRules, NetworkIsolation};
 
-use crate::args::DoctorArgs;
-use crate::build::WorkerFactory;
+use crate::args::ConfigFileArgs;
+use crate::build::{CHECKS, ConcernSeverity, PreflightConcern, WorkerFactory};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::problem::InputProblem;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style, words};
 use crate::settings::{ResolvedSettings, SettingFlags};
-use finding::{DoctorFinding, DoctorVerdict};
+
+/// Say whether a run could begin here, and what to do where it could not
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Looks at everything that a run needs: the settings, git and the repository, the \
+        agent and the way into its account, the checks, the store, what this system can keep \
+        agents from, room on the disk, and the clock. Each is one line: ✔ fine, ! worth a look, \
+        ✘ in the way, with what to do about it.\n\n\
+        With --wall it plays the attacker instead: in a folder that is thrown away, behind the wall \
+        that a build would use, it tries to write outside, to read what is hidden, to reach other \
+        processes and the network, and to break out by system calls, and says what held.\n\n\
+        It begins nothing, makes no call that costs anything, and holds up no work on \
+        the project.",
+    after_long_help = EXAMPLES
+)]
+pub(crate) struct DoctorArgs {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Try to break out of the wall around agents, and say what held
+    #[cfg(target_os = "linux")]
+    #[arg(long)]
+    wall: bool,
+
+    #[command(flatten)]
+    config: ConfigFileArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unstuck doctor
+  unstuck doctor --json
+  unstuck doctor --wall
+  unstuck doctor && unstuck run tasks/
+
+Exit codes: 0 a run could begin, or the wall held against everything; 77 a login, a key or a permission is missing; 78 something else is
+in the way.";
 
 /// The report in its JSON form.
 #[derive(Serialize)]
@@ -50,7 +86,7 @@ pub(crate) fn run(
     }
     let config = args.config.path.as_deref();
     let resolved = ResolvedSettings::load(project.root(), config, &SettingFlags::new());
-    let mut findings = checks::check_settings(project.root(), config, &resolved);
+    let mut findings = setup::check_settings(project.root(), config, &resolved);
     let looked = run_checks(&project, resolved.as_ref().ok());
     findings.extend(project::create_runtime()?.block_on(looked)?);
     let exit = findings.iter().find_map(|finding| finding.exit).unwrap_or(Exit::Done);
@@ -93,16 +129,16 @@ async fn run_checks(
                 guard: &guard,
                 network,
             };
-            findings.extend(agent::check_worker(&agents).await);
-            findings.extend(checks::inspect_checks(root, &resolved.settings).await);
+            findings.extend(setup::check_worker(&agents).await);
+            findings.extend(setup::inspect_checks(root, &resolved.settings).await);
         }
         None => {
-            findings.extend([agent::AGENT, agent::KEYS_ROW, checks::CHECKS].map(|about| {
+            findings.extend([setup::AGENT, setup::KEYS_ROW, CHECKS].map(|about| {
                 DoctorFinding::skipped(about, "not looked at before the settings can be read")
             }));
         }
     }
-    let (stored, newest) = store::check_store(project).await;
+    let (stored, newest) = machine::check_store(project).await;
     findings.extend(stored);
     findings.extend([
         machine::check_sandbox(),
@@ -149,5 +185,122 @@ fn render_verdict(findings: &[DoctorFinding]) -> String {
             let things = words::render_count(n, "thing is", "things are");
             format!("A run could not begin: {things} in the way.{look}")
         }
+    }
+}
+
+/// A finding of the doctor.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct DoctorFinding {
+    /// The topic, in one word.
+    pub(super) about: &'static str,
+    pub(super) verdict: DoctorVerdict,
+    /// The finding itself.
+    pub(super) says: String,
+    /// The remedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) todo: Option<String>,
+    /// The fault code of a run, if it would fail with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) code: Option<Code>,
+    /// The exit code of a run, if it could not begin.
+    #[serde(skip)]
+    pub(super) exit: Option<Exit>,
+}
+
+/// The verdict on a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DoctorVerdict {
+    /// As it should be.
+    Good,
+    /// A run could begin; the finding is worth a look.
+    Warning,
+    /// A run could not begin.
+    Bad,
+    /// The check was not possible because of another finding.
+    Skipped,
+}
+
+impl DoctorFinding {
+    pub(super) fn good(about: &'static str, says: impl Into<String>) -> Self {
+        Self {
+            about,
+            verdict: DoctorVerdict::Good,
+            says: says.into(),
+            todo: None,
+            code: None,
+            exit: None,
+        }
+    }
+
+    pub(super) fn skipped(about: &'static str, says: impl Into<String>) -> Self {
+        Self { verdict: DoctorVerdict::Skipped, ..Self::good(about, says) }
+    }
+
+    pub(super) fn warning(
+        about: &'static str,
+        says: impl Into<String>,
+        todo: impl Into<String>,
+    ) -> Self {
+        let todo = Some(todo.into());
+        Self { verdict: DoctorVerdict::Warning, todo, ..Self::good(about, says) }
+    }
+
+    /// Creates a finding that prevents a run; its exit code is that of the environment unless changed.
+    pub(super) fn bad(
+        about: &'static str,
+        says: impl Into<String>,
+        todo: impl Into<String>,
+    ) -> Self {
+        let exit = Some(Exit::Config);
+        Self { verdict: DoctorVerdict::Bad, exit, ..Self::warning(about, says, todo) }
+    }
+
+    /// Creates a finding from the error that a run would end with. The remedy is its first hint unless a
+    /// better one is given.
+    pub(super) fn from_error(about: &'static str, error: &CliError, todo: Option<String>) -> Self {
+        let todo = todo.or_else(|| error.hints().into_iter().next()).unwrap_or_default();
+        let says = match error {
+            CliError::Fault(fault) => fault.message.clone(),
+            error => error.to_string(),
+        };
+        let code = match error {
+            CliError::Fault(fault) => Some(fault.code()),
+            _ => None,
+        };
+        let exit = match error.exit() {
+            Exit::Denied => Exit::Denied,
+            _ => Exit::Config,
+        };
+        Self { code, exit: Some(exit), ..Self::bad(about, says, todo) }
+    }
+
+    /// Creates a finding from a concern of the preflight.
+    pub(super) fn from_concern(concern: PreflightConcern) -> Self {
+        let PreflightConcern { about, weight, code, says, todo } = concern;
+        match weight {
+            ConcernSeverity::Notes => Self::good(about, says),
+            ConcernSeverity::Warns => Self::warning(about, says, todo),
+            ConcernSeverity::Stops => Self { code: Some(code), ..Self::bad(about, says, todo) },
+        }
+    }
+
+    /// Creates the findings of an error, with one for each mistake in files that a person wrote.
+    pub(super) fn list_from_error(about: &'static str, error: &CliError) -> Vec<Self> {
+        match error {
+            CliError::Problems(problems) => {
+                problems.iter().map(|problem| Self::from_problem(about, problem)).collect()
+            }
+            error => vec![Self::from_error(about, error, None)],
+        }
+    }
+
+    fn from_problem(about: &'static str, problem: &InputProblem) -> Self {
+        let plain = InputProblem { hint: None, ..problem.clone() };
+        let todo = problem
+            .hint
+            .clone()
+            .unwrap_or_else(|| format!("`unstuck explain {}` says what helps", problem.code));
+        Self { code: Some(problem.code), ..Self::bad(about, plain.to_string(), todo) }
     }
 }

@@ -4,18 +4,52 @@ mod checks;
 mod place;
 mod wall;
 
-use serde::Serialize;
 use std::io::Write as _;
+
+use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::args::DrillArgs;
+use self::checks::{CHECKS, DrillCheck};
+use self::place::DrillProject;
+use self::wall::DrillAttackResult;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::{self, Terminal, style, words};
-use checks::{CHECKS, DrillCheck};
-use place::DrillProject;
-use wall::DrillAttackResult;
+
+/// Prove it on this machine: real faults in a throw-away folder
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Makes things go wrong on purpose, on this very machine, and looks whether Unstuck \
+        does what it promises: limited and overloaded services, a wrong key, a hung agent, a change \
+        outside the fence, an error that comes back, kill -9 in the middle of an attempt and of a \
+        push, and an agent that tries to get out of its wall. The services are local, the agents follow a script; git, the processes, the store \
+        and every decision are real. It takes a minute or two, sends nothing, and leaves nothing \
+        behind.",
+    after_long_help = DRILL_EXAMPLES
+)]
+pub(crate) struct DrillArgs {
+    /// Only these checks
+    #[arg(value_name = "CHECK")]
+    checks: Vec<String>,
+
+    /// List the checks and do nothing
+    #[arg(long)]
+    list: bool,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const DRILL_EXAMPLES: &str = "\
+Examples:
+  unstuck drill
+  unstuck drill killed-push          one of them
+  unstuck drill wall                 what an agent cannot do here
+  unstuck drill --list
+
+Exit codes: 0 when everything held; 1 when something did not.";
 
 /// The outcome of a check.
 #[derive(Serialize)]

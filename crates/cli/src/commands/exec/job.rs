@@ -1,48 +1,98 @@
-//! The job of a command: found by its name, defined if there is none, fired once.
+//! Keeps a job alive: it is found by its name, defined if there is none, fired once and followed to its end.
 
-use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::{Command, TaskId};
-use unstuck_core::plan::{JobSpec, TaskSpec};
+use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Overrides;
 use unstuck_core::time::Span;
 use unstuck_runner::{KnownJob, PerformScope, ScriptPerformer};
+use unstuck_store::Store;
 
 use super::repair::JobRepair;
 use super::tell::JobReporter;
+use super::wait::{JobEnding, follow_until_end};
 use crate::error::CliError;
-use crate::project::{LocalProject, ProjectSession, job};
-use crate::settings::Phase;
+use crate::project::{EndSignal, EndSignals, LocalProject, ProjectSession, job};
 
-/// Returns the name of a command without one: the command line, shortened.
-pub(super) fn command_name(command: &[OsString]) -> String {
-    const CHARACTERS_MAX: usize = 80;
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    let whole = words.join(" ");
-    match whole.char_indices().nth(CHARACTERS_MAX) {
-        Some((at, _)) => format!("{}…", &whole[..at]),
-        None => whole,
-    }
+/// A job that is kept alive, with the parts needed for it.
+pub(in crate::commands) struct JobFollower<'a> {
+    pub(in crate::commands) project: &'a LocalProject,
+    pub(in crate::commands) store: &'a Arc<dyn Store>,
+    /// The definition of the job, and its repair.
+    pub(in crate::commands) repair: &'a JobRepair,
+    pub(in crate::commands) world: &'a ScriptPerformer,
+    pub(in crate::commands) teller: &'a JobReporter,
 }
 
-/// Returns the job definition for the engine.
-pub(super) fn job_spec(name: &str, phase: Option<Phase>) -> TaskSpec {
-    let (program, arguments) = name.split_at(name.find(' ').unwrap_or(name.len()));
-    let file = Path::new(program).file_name();
-    let title = file.map_or(program.into(), |file| file.to_string_lossy()) + arguments;
-    let title = title.into_owned();
-    let (name, goal) = (name.to_owned(), name.to_owned());
-    let phase = phase.map(Into::into);
-    let job = Some(JobSpec::default());
-    TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
+impl JobFollower<'_> {
+    /// Follows the job to its end or to the first signal; a second signal is returned as the error, for an
+    /// immediate exit.
+    pub(in crate::commands) async fn follow_until_stopped(
+        &self,
+        max_wait: Option<Span>,
+    ) -> Result<Result<JobEnding, EndSignal>, CliError> {
+        let mut signals = EndSignals::new()?;
+        let mut seat = None;
+        let ending = tokio::select! {
+            biased;
+            signal = signals.next() => {
+                self.teller.report_ending();
+                JobEnding::Signal(signal)
+            }
+            ending = self.follow_to_end(&mut seat, max_wait) => ending?,
+        };
+        tokio::select! {
+            biased;
+            at_once = signals.next() => return Ok(Err(at_once)),
+            left = self.leave(seat) => left?,
+        }
+        Ok(Ok(ending))
+    }
+
+    /// Follows the job to its end, as the holder of the project or as a guest of it.
+    async fn follow_to_end(
+        &self,
+        place: &mut Option<ProjectSession>,
+        max_wait: Option<Span>,
+    ) -> Result<JobEnding, CliError> {
+        loop {
+            let seat = place.insert(ProjectSession::open(self.project, self.store, "exec").await?);
+            match self.follow_from(seat, max_wait).await {
+                // The holder is gone, and the job goes on.
+                Ok(JobEnding::HolderGone) => {}
+                Err(error) if seat.is_holder_gone(&error) => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn follow_from(
+        &self,
+        seat: &mut ProjectSession,
+        max_wait: Option<Span>,
+    ) -> Result<JobEnding, CliError> {
+        let Self { project, store, repair, world, teller } = *self;
+        repair.attach_to(world, seat, store, project);
+        let taken = take_up_job(seat, project, repair, world, teller, max_wait).await?;
+        let Some(task) = taken else { return Ok(JobEnding::Busy) };
+        follow_until_end(seat, task, teller, max_wait).await
+    }
+
+    /// Leaves the project and ends all processes of the job.
+    async fn leave(&self, seat: Option<ProjectSession>) -> Result<(), CliError> {
+        if let Some(seat) = seat {
+            seat.leave().await?;
+        }
+        self.world.stop_effects().await;
+        Ok(())
+    }
 }
 
 /// Takes up the job with this name: waits until no other process performs it, attaches `world`, and fires
 /// it unless a firing waits to be continued. Returns `None` if another process still performs it after
 /// `max_wait`.
-pub(super) async fn take_up_job(
+async fn take_up_job(
     seat: &ProjectSession,
     project: &LocalProject,
     repair: &JobRepair,

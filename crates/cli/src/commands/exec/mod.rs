@@ -4,32 +4,114 @@
 //! died, is continued by the next `exec` of the same name.
 
 mod job;
-mod named;
 mod repair;
 mod tell;
 mod wait;
 
-pub(crate) use repair::JobRepair;
-pub(crate) use tell::{JobReporter, MessageFormat};
-pub(crate) use wait::{JobEnding, follow_until_end};
-
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
 use unstuck_runner::{ResultFiles, ScriptCommand, ScriptPerformer};
-use unstuck_store::Store;
 use unstuck_world::process::guard::{self, ForkedGuard};
 use unstuck_world::process::{GuardCommand, IdleGuard, OwnInput};
 use unstuck_world::redact::Redactor;
 
-use crate::args::ExecArgs;
+pub(super) use self::job::JobFollower;
+pub(crate) use self::repair::JobRepair;
+use self::repair::command_name;
+pub(crate) use self::tell::{JobReporter, MessageFormat};
+pub(crate) use self::wait::{JobEnding, follow_until_end};
+use crate::args::parse_span;
 use crate::build::project_redactor;
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
-use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectSession};
+use crate::project::{self, LocalProject};
 use crate::render::Terminal;
+use crate::settings::Phase;
+
+/// Keep a command alive: wait out what passes, ask about what does not
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Runs a command and keeps it alive. When it fails, the failure gets a code: by its \
+        exit status, its signal, a timeout, or what it wrote. What passes by itself is waited out \
+        and tried again, up to five times; what needs a person becomes one question in the inbox, \
+        and the command goes on after the answer.\n\n\
+        When its own code is broken and the settings name an agent, the agent repairs the files of \
+        the project that the command names, in a worktree. A repair that passes the checks is \
+        committed to your branch, and the command runs again.\n\n\
+        Its output passes through unchanged; what Unstuck has to say goes to standard error. \
+        Everything is on disk before it happens: after a crash, the same command takes up where \
+        it was.",
+    after_long_help = EXEC_EXAMPLES
+)]
+pub(crate) struct ExecArgs {
+    /// What to call it; the command itself without this
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// End it when it takes longer, and try again: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    timeout: Option<Span>,
+
+    /// What it is there for: one that reads or decides must not do what cannot be taken back
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<Phase>,
+
+    /// Give up waiting for a person after this long; 0 does not wait at all
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    max_wait: Option<Span>,
+
+    /// What an agent does when the command's own code is broken
+    #[arg(
+        long,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "commit"
+    )]
+    repair: Option<RepairModeArg>,
+
+    /// End with the last exit status of the command itself
+    #[arg(long)]
+    passthrough: bool,
+
+    /// Say nothing but errors and questions
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Say what happens as events, one JSON object a line, on standard error
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// What becomes of a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RepairModeArg {
+    /// Repair it, check the repair, commit it, and go on
+    Commit,
+    /// Put the repair on a branch and ask
+    Propose,
+    /// Ask, without a repair
+    Off,
+}
+
+const EXEC_EXAMPLES: &str = "\
+Examples:
+  unstuck exec -- ./backup.sh
+  unstuck exec --name nightly --timeout 2h -- make publish
+  unstuck exec --max-wait 0 -- ./sync      from cron: do not wait for a person
+  unstuck exec --repair=propose -- ./sync  put a repair on a branch, and ask
+
+Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait is over;
+1 when it was left out; 70, 75, 77, 78 and 124 as `unstuck --help` says.";
 
 pub(crate) fn run(
     args: ExecArgs,
@@ -53,19 +135,19 @@ async fn keep_command_alive(
     let guard = project::own_guard()?;
     let ahead = (!input.is_passed_on()).then(|| IdleGuard::start_ahead(forked, &guard)).flatten();
     let redactor = project_redactor(project);
-    let name = args.name.clone().unwrap_or_else(|| job::command_name(&args.command));
+    let name = args.name.clone().unwrap_or_else(|| command_name(&args.command));
     // The name is stored and shown, and a command line may contain a secret.
     let name = redactor.redact_text(&name).into_owned();
     refuse_defined(project, &name)?;
     let store = project.open_or_create_store()?;
     let repair =
-        JobRepair::for_command(&args, project, dir, (job::job_spec(&name, args.phase), &guard))
-            .await?;
+        JobRepair::for_command(&args, project, dir, (job_spec(&name, args.phase), &guard)).await?;
     let world = ScriptPerformer::new(
         create_script(&args, guard, (project, redactor), (dir, input))?,
         ahead,
     );
-    let teller = JobReporter::new(MessageFormat::from_args(&args), Arc::clone(&store), project);
+    let teller =
+        JobReporter::new(MessageFormat::new(args.json, args.quiet), Arc::clone(&store), project);
     let job =
         JobFollower { project, store: &store, repair: &repair, world: &world, teller: &teller };
     let ending = match job.follow_until_stopped(args.max_wait).await? {
@@ -78,78 +160,16 @@ async fn keep_command_alive(
     })
 }
 
-/// A job that is kept alive, with the parts needed for it.
-pub(super) struct JobFollower<'a> {
-    pub(super) project: &'a LocalProject,
-    pub(super) store: &'a Arc<dyn Store>,
-    /// The definition of the job, and its repair.
-    pub(super) repair: &'a JobRepair,
-    pub(super) world: &'a ScriptPerformer,
-    pub(super) teller: &'a JobReporter,
-}
-
-impl JobFollower<'_> {
-    /// Follows the job to its end or to the first signal; a second signal is returned as the error, for an
-    /// immediate exit.
-    pub(super) async fn follow_until_stopped(
-        &self,
-        max_wait: Option<Span>,
-    ) -> Result<Result<JobEnding, EndSignal>, CliError> {
-        let mut signals = EndSignals::new()?;
-        let mut seat = None;
-        let ending = tokio::select! {
-            biased;
-            signal = signals.next() => {
-                self.teller.report_ending();
-                JobEnding::Signal(signal)
-            }
-            ending = self.follow_to_end(&mut seat, max_wait) => ending?,
-        };
-        tokio::select! {
-            biased;
-            at_once = signals.next() => return Ok(Err(at_once)),
-            left = self.leave(seat) => left?,
-        }
-        Ok(Ok(ending))
-    }
-
-    /// Follows the job to its end, as the holder of the project or as a guest of it.
-    async fn follow_to_end(
-        &self,
-        place: &mut Option<ProjectSession>,
-        max_wait: Option<Span>,
-    ) -> Result<JobEnding, CliError> {
-        loop {
-            let seat = place.insert(ProjectSession::open(self.project, self.store, "exec").await?);
-            match self.follow_from(seat, max_wait).await {
-                // The holder is gone, and the job goes on.
-                Ok(JobEnding::HolderGone) => {}
-                Err(error) if seat.is_holder_gone(&error) => {}
-                ended => return ended,
-            }
-        }
-    }
-
-    async fn follow_from(
-        &self,
-        seat: &mut ProjectSession,
-        max_wait: Option<Span>,
-    ) -> Result<JobEnding, CliError> {
-        let Self { project, store, repair, world, teller } = *self;
-        repair.attach_to(world, seat, store, project);
-        let taken = job::take_up_job(seat, project, repair, world, teller, max_wait).await?;
-        let Some(task) = taken else { return Ok(JobEnding::Busy) };
-        follow_until_end(seat, task, teller, max_wait).await
-    }
-
-    /// Leaves the project and ends all processes of the job.
-    async fn leave(&self, seat: Option<ProjectSession>) -> Result<(), CliError> {
-        if let Some(seat) = seat {
-            seat.leave().await?;
-        }
-        self.world.stop_effects().await;
-        Ok(())
-    }
+/// Returns the job definition for the engine.
+fn job_spec(name: &str, phase: Option<Phase>) -> TaskSpec {
+    let (program, arguments) = name.split_at(name.find(' ').unwrap_or(name.len()));
+    let file = Path::new(program).file_name();
+    let title = file.map_or(program.into(), |file| file.to_string_lossy()) + arguments;
+    let title = title.into_owned();
+    let (name, goal) = (name.to_owned(), name.to_owned());
+    let phase = phase.map(Into::into);
+    let job = Some(JobSpec::default());
+    TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
 }
 
 fn create_script(

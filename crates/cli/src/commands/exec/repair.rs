@@ -1,7 +1,8 @@
-//! Determines whether and by which agent a command is repaired when its own code is broken.
+//! The job of a command, and its repair: which files of the project the command names, and by which agent they
+//! are repaired when they are broken.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
@@ -13,8 +14,7 @@ use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::process::GuardCommand;
 use unstuck_world::workspace;
 
-use super::named::find_named_files;
-use crate::args::{ExecArgs, RepairModeArg as How};
+use super::{ExecArgs, RepairModeArg as How};
 use crate::build::{RepairOptions, WorkerFactory, repair_settings};
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectSession};
@@ -84,7 +84,7 @@ impl JobRepair {
                 validate,
                 dry_run: job.dry_run.clone(),
             };
-            let command = super::job::command_name(&words);
+            let command = command_name(&words);
             Self::with_agent(project, repository, (&spec, &wanted), command, guard).await?
         };
         Ok(Self { is_defined: true, ..found })
@@ -150,7 +150,7 @@ impl JobRepair {
             validate: settings.validate.pre_commit.clone(),
             dry_run: None,
         };
-        let command = super::job::command_name(&args.command);
+        let command = command_name(&args.command);
         Self::with_agent(project, repository, (spec, &wanted), command, guard).await.map(Some)
     }
 
@@ -183,6 +183,17 @@ fn write_note(args: &ExecArgs, text: &str) {
 
 fn is_repository(project: &LocalProject) -> bool {
     project.root().join(".git").exists()
+}
+
+/// Returns the name of a command without one: the command line, shortened.
+pub(super) fn command_name(command: &[OsString]) -> String {
+    const CHARACTERS_MAX: usize = 80;
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let whole = words.join(" ");
+    match whole.char_indices().nth(CHARACTERS_MAX) {
+        Some((at, _)) => format!("{}…", &whole[..at]),
+        None => whole,
+    }
 }
 
 /// Returns the named files that the checked-out commit holds, because an agent works on that commit.
@@ -231,4 +242,64 @@ fn worker_factory<'a>(
     let root = project.root();
     let homes = project.agent_homes_folder();
     WorkerFactory { settings, policy, root, homes, guard, network }
+}
+
+/// Characters with a special meaning in a glob.
+const MEANS_MORE: [char; 8] = ['*', '?', '[', ']', '{', '}', '!', '\\'];
+
+/// Returns the files and folders inside `root` that a command names when it runs in `directory`, relative
+/// to the root. A program that is looked up on the path is not a script of the project, and the root itself
+/// does not count.
+fn find_named_files(command: &[OsString], root: &Path, directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (at, word) in command.iter().enumerate() {
+        let path = Path::new(word);
+        if at == 0 && path.components().count() == 1 && path.parent() == Some(Path::new("")) {
+            continue;
+        }
+        if let Some(name) = path_inside(root, &directory.join(path))
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn path_inside(root: &Path, path: &Path) -> Option<String> {
+    let real: PathBuf = path.canonicalize().ok()?;
+    let name = real.strip_prefix(root).ok()?.to_str()?;
+    let plain = !name.is_empty() && !name.contains(MEANS_MORE);
+    plain.then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_inside_the_project_counts() {
+        let owned = tempfile::tempdir().unwrap();
+        let root = owned.path().canonicalize().unwrap();
+        for folder in ["sync", "other"] {
+            std::fs::create_dir(root.join(folder)).unwrap();
+        }
+        for file in ["sync/run.py", "run.sh", "python3", "odd[1].sh"] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        let names = |directory: &str, words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            find_named_files(&words, &root, &root.join(directory))
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(names("", &["python3", "sync/run.py", "--all"]), ["sync/run.py"]);
+        assert_eq!(names("", &["./run.sh"]), ["run.sh"]);
+        assert_eq!(names("sync", &["python3", "run.py", "../run.sh"]), ["sync/run.py", "run.sh"]);
+        assert_eq!(names("", &["make", "-C", "sync"]), ["sync"]);
+        assert_eq!(names("", &["sh", "run.sh", "run.sh"]), ["run.sh"]);
+        assert_eq!(names("", &["sh", "-c", "./run.sh"]), ["run.sh"]);
+        assert_eq!(names("", &["sh", "-c", "cat run.sh | sh"]), none);
+        assert_eq!(names("", &["sh", "."]), none);
+        assert_eq!(names("", &["sh", "/etc/passwd", "../..", "odd[1].sh", "gone.sh"]), none);
+    }
 }

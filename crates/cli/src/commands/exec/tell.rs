@@ -9,7 +9,6 @@ use unstuck_core::time::Span;
 use unstuck_store::Store;
 use unstuck_store::tables::QuestionRow;
 
-use crate::args::ExecArgs;
 use crate::error::CliError;
 use crate::project::{self, LocalProject};
 use crate::render::{self, words, write_event_json, write_json_line};
@@ -26,8 +25,8 @@ pub(crate) enum MessageFormat {
 }
 
 impl MessageFormat {
-    pub(crate) const fn from_args(args: &ExecArgs) -> Self {
-        match (args.json, args.quiet) {
+    pub(crate) const fn new(json: bool, quiet: bool) -> Self {
+        match (json, quiet) {
             (true, _) => Self::Json,
             (_, true) => Self::Quiet,
             _ => Self::Words,

@@ -2,26 +2,95 @@
 
 mod answer;
 mod browse;
-mod check;
-mod diff;
 mod list;
 mod show;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::Subcommand;
 use unstuck_core::engine::QuestionId;
 use unstuck_server::Asked;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use unstuck_store::{AnswerError, Store};
 
-use crate::args::{InboxArgs, InboxCommand};
+use crate::args::parse_question_id;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::Terminal;
 use crate::render::screen::Screen;
 use crate::settings::InboxAudienceSetting;
+
+/// See and answer the questions that wait for you
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Lists the questions that wait for a person, shows one, or answers one. At a terminal it \
+        goes through them with you: the arrow keys or numbers choose, Enter opens and answers, Esc \
+        goes back, q leaves. It works while something runs and while nothing does: an answer given \
+        now is taken up at once, or at the next start.",
+    after_long_help = INBOX_EXAMPLES
+)]
+pub(crate) struct InboxArgs {
+    /// What to do; without it, goes through the open questions, or lists them in a pipe
+    #[command(subcommand)]
+    command: Option<InboxCommand>,
+
+    /// Write JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// What can be done with questions.
+#[derive(Debug, Subcommand)]
+enum InboxCommand {
+    /// List the open questions
+    List {
+        /// Those that are answered or withdrawn too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show questions in full
+    Show {
+        /// The number of one, such as `3` or `q3`; without it, every open question
+        #[arg(value_parser = parse_question_id)]
+        question: Option<QuestionId>,
+        /// What it rests on too, where `inbox.audience` folds it
+        #[arg(long)]
+        evidence: bool,
+    },
+    /// Show the whole change that a question is about
+    Diff {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = parse_question_id)]
+        question: QuestionId,
+    },
+    /// Answer a question
+    Answer {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = parse_question_id)]
+        question: QuestionId,
+        /// One of its choices
+        decision: String,
+        /// What you want to tell the agent
+        #[arg(long, value_name = "TEXT")]
+        guidance: Option<String>,
+    },
+    /// Have it looked up again whether an action happened
+    Check {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = parse_question_id)]
+        question: QuestionId,
+    },
+}
+
+const INBOX_EXAMPLES: &str = "\
+Examples:
+  unstuck inbox
+  unstuck inbox show 3
+  unstuck inbox diff 3
+  unstuck inbox answer 3 provide_credentials
+  unstuck inbox answer 4 provide_guidance --guidance 'use the test account'";
 
 pub(crate) fn run(
     args: &InboxArgs,
@@ -38,11 +107,11 @@ pub(crate) fn run(
             Some(InboxCommand::Show { question, evidence }) => {
                 show::run(&desk, *question, *evidence).await
             }
-            Some(InboxCommand::Diff { question }) => diff::run(&desk, *question).await,
+            Some(InboxCommand::Diff { question }) => show::show_change(&desk, *question).await,
             Some(InboxCommand::Answer { question, decision, guidance }) => {
-                answer::run(&desk, *question, decision, guidance.as_deref()).await
+                answer::answer_question(&desk, *question, decision, guidance.as_deref()).await
             }
-            Some(InboxCommand::Check { question }) => check::run(&desk, *question).await,
+            Some(InboxCommand::Check { question }) => answer::check_again(&desk, *question).await,
         }?;
         Ok(Exit::Done)
     };

@@ -3,20 +3,45 @@
 mod files;
 mod found;
 mod settings_file;
-mod show;
 mod tables;
 mod when;
 
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 
-use crate::args::InitArgs;
+use serde::Serialize;
+
+use self::files::{InitFile, InitFileChange};
+use self::found::{InitRepositoryState, ProjectFindings};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal};
-use found::ProjectFindings;
-use show::InitReport;
+use crate::render::{self, Terminal, style};
+
+/// Set a project up: settings, an example task, and what git ignores
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Sets a project up. It looks for the language, the test command, what a new \
+        worktree needs, folders with tests and installed agents, and writes what it found to \
+        unstuck.toml, with an example task in tasks/ and a line for .unstuck/ in .gitignore.\n\n\
+        A file that is there already is left alone, so it may be run again at any time.",
+    after_long_help = EXAMPLES
+)]
+pub(crate) struct InitArgs {
+    /// Write unstuck.toml anew; the old one is kept as unstuck.toml.bak
+    #[arg(long)]
+    force: bool,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unstuck init                       in the folder of your project
+  unstuck -C ../shop init            in another one
+  unstuck init --force               look again, and write unstuck.toml anew";
 
 pub(crate) fn run(
     args: &InitArgs,
@@ -40,4 +65,108 @@ pub(crate) fn run(
         report.write_page(terminal)?;
     }
     Ok(Exit::Done)
+}
+
+/// The report in its JSON form.
+#[derive(Serialize)]
+struct InitReport<'a> {
+    pub(super) root: &'a Path,
+    pub(super) files: &'a [InitFile],
+    pub(super) found: &'a ProjectFindings,
+    /// The next commands, in order.
+    pub(super) next: Vec<&'static str>,
+}
+
+const DOCTOR: (&str, &str) = ("unstuck doctor", "whether a run could begin");
+const DRY_RUN: (&str, &str) = ("unstuck run tasks/ --dry-run", "what would be done");
+
+/// Returns the command that creates a repository or its first commit.
+const fn repository_command(git: InitRepositoryState) -> Option<(&'static str, &'static str)> {
+    match git {
+        InitRepositoryState::Ready => None,
+        InitRepositoryState::NoCommit => {
+            Some(("git add -A && git commit -m 'First commit'", "a commit to start from"))
+        }
+        InitRepositoryState::None => Some((
+            "git init && git add -A && git commit -m 'First commit'",
+            "agents work in worktrees of a repository",
+        )),
+        InitRepositoryState::NoGit => {
+            Some(("git status", "git cannot be used here, and this says why"))
+        }
+    }
+}
+
+fn next_commands(found: &ProjectFindings) -> impl Iterator<Item = (&'static str, &'static str)> {
+    repository_command(found.git).into_iter().chain([DOCTOR, DRY_RUN])
+}
+
+impl<'a> InitReport<'a> {
+    pub(super) fn new(root: &'a Path, files: &'a [InitFile], found: &'a ProjectFindings) -> Self {
+        let next = next_commands(found).map(|(command, _)| command).collect();
+        Self { root, files, found, next }
+    }
+
+    /// Writes the report for a person.
+    pub(super) fn write_page(&self, terminal: &Terminal) -> Result<(), CliError> {
+        let title = style::TITLE;
+        let dim = style::DIM;
+        let mut out = terminal.styled();
+        writeln!(out, "{title}{}{title:#}", self.root.display())?;
+        for wrote in self.files {
+            let (mark, look) = match wrote.did {
+                InitFileChange::LeftAlone => ("·", style::DIM),
+                _ => ("✔", style::HINT),
+            };
+            writeln!(out, "{look}{mark}{look:#} {:20}  {}", wrote.path, render_file(wrote))?;
+        }
+        writeln!(out)?;
+        for (what, found) in finding_rows(self.found) {
+            let found = render::wrap_text(&found, 12, terminal.line_width());
+            writeln!(out, "  {dim}{what:8}{dim:#}  {found}")?;
+        }
+        writeln!(out, "\n{title}Next{title:#}")?;
+        let code = style::CODE;
+        for (command, why) in next_commands(self.found) {
+            writeln!(out, "  {code}{command}{code:#}  {dim}{why}{dim:#}")?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+fn render_file(wrote: &InitFile) -> String {
+    match (wrote.did, wrote.why, &wrote.kept) {
+        (InitFileChange::LeftAlone, Some(why), _) => format!("left alone: {why}"),
+        (InitFileChange::LeftAlone, None, _) => "left alone".to_owned(),
+        (InitFileChange::Rewritten, _, Some(kept)) => {
+            format!("written anew; the old one is {kept}")
+        }
+        (InitFileChange::Written | InitFileChange::Extended, ..) if !wrote.added.is_empty() => {
+            format!("git ignores {} now", wrote.added.join(", "))
+        }
+        (InitFileChange::Written | InitFileChange::Rewritten | InitFileChange::Extended, ..) => {
+            "written".to_owned()
+        }
+    }
+}
+
+fn finding_rows(found: &ProjectFindings) -> [(&'static str, String); 7] {
+    let or = |items: &[&str], none: &str| match items {
+        [] => none.to_owned(),
+        items => items.join(", "),
+    };
+    let protect: Vec<&str> = found.protect.iter().map(String::as_str).collect();
+    let checks: Vec<&str> = found.checks.iter().map(String::as_str).collect();
+    let setup: Vec<&str> = found.setup.iter().map(String::as_str).collect();
+    let agents: Vec<&str> = found.agents.iter().map(|agent| agent.name()).collect();
+    [
+        ("language", or(&found.languages, "none that is known here")),
+        ("checks", or(&checks, "no test command was found; set validate.pre_commit")),
+        ("setup", or(&setup, "nothing")),
+        ("protects", or(&protect, "nothing: there is no folder with tests")),
+        ("asks", or(&found.ask_first, "about nothing: there is no pipeline")),
+        ("agents", or(&agents, "neither claude nor codex is on the path")),
+        ("keys", or(&found.keys, "none in the environment")),
+    ]
 }

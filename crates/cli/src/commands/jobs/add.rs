@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use toml::Value;
 use unstuck_core::fault::Code;
 
+use super::AddJobArgs;
 use super::defined::ConfiguredJobs;
-use crate::args::AddJobArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::problem::InputProblem;

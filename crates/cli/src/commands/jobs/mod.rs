@@ -3,27 +3,149 @@
 mod add;
 mod defined;
 mod history;
-mod hold;
-mod list;
 mod run;
-mod say;
-mod told;
+mod state;
 mod watch;
-mod watcher;
 
 use std::path::Path;
+use std::sync::Arc;
 
-pub(super) use defined::{ConfiguredJobs, find_job_rows};
-pub(super) use say::{JobProcesses, render_job_state, render_needed_action};
-pub(super) use told::list_job_states;
-pub(super) use watch::{JobWatcher, WatchOutputMode};
-pub(super) use watcher::{find_watcher as current_watcher, wait_until_gone as watcher_gone};
+use clap::Subcommand;
+use unstuck_core::engine::{Command, TaskId};
+use unstuck_core::time::Span;
 
-use crate::args::{JobsArgs, JobsCommand};
-use crate::error::CliError;
+use self::defined::job_spec;
+pub(super) use self::defined::{ConfiguredJobs, find_job_rows};
+pub(super) use self::state::{
+    JobProcesses, list_job_states, render_job_state, render_needed_action,
+};
+pub(super) use self::watch::{JobWatcher, WatchOutputMode, find_watcher, wait_until_watcher_gone};
+use super::control::ControlSession;
+use super::exec::MessageFormat;
+use crate::args::parse_span;
+use crate::build::project_redactor;
+use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
-use crate::project::LocalProject;
+use crate::project::{self, LocalProject};
 use crate::render::Terminal;
+
+/// Run scripts at their times and keep them alive
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Jobs are scripts that run at their times, and are kept alive as `unstuck exec` does: what \
+        passes is waited out, what needs a person becomes one question. They are written in \
+        unstuck.toml as `[[job]]`, or in files of their own in jobs/.\n\n\
+        `unstuck jobs` lists them, `unstuck jobs --watch` runs them at their times until it is \
+        interrupted.",
+    after_long_help = JOBS_EXAMPLES,
+    args_conflicts_with_subcommands = true
+)]
+pub(crate) struct JobsArgs {
+    /// What to do; without it, lists the jobs
+    #[command(subcommand)]
+    command: Option<JobsCommand>,
+
+    /// Run them at their times, until interrupted
+    #[arg(long)]
+    watch: bool,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What can be done with jobs.
+#[derive(Debug, Subcommand)]
+enum JobsCommand {
+    /// List the jobs, and when each runs next
+    List {
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a job to the settings
+    Add(AddJobArgs),
+    /// Run a job now
+    Run {
+        /// Its name
+        name: String,
+        /// Give up waiting for a person after this long; 0 does not wait at all
+        #[arg(long, value_name = "TIME", value_parser = parse_span)]
+        max_wait: Option<Span>,
+        /// Say nothing but errors and questions
+        #[arg(short, long)]
+        quiet: bool,
+        /// Say what happens as events, one JSON object a line, on standard error
+        #[arg(long, conflicts_with = "quiet")]
+        json: bool,
+    },
+    /// Leave a job alone when its time comes
+    Pause {
+        /// Its name
+        name: String,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a paused job at its times again
+    Resume {
+        /// Its name
+        name: String,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how a job ended each time, with every attempt
+    History {
+        /// Its name
+        name: String,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// A job to be added.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AddJobArgs {
+    /// What to call it: letters, digits, `-`, `_` and `.`
+    name: String,
+
+    /// When it runs: "every 5 minutes", 2h, or a cron line; only when asked for without it
+    #[arg(long, value_name = "WHEN")]
+    schedule: Option<String>,
+
+    /// The place whose clocks count, such as Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
+
+    /// End it when it takes longer, and try again: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    timeout: Option<Span>,
+
+    /// What it is for, in words
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
+
+    /// Write it to jobs/NAME.md instead of unstuck.toml
+    #[arg(long)]
+    file: bool,
+
+    /// The command and its arguments; one argument is a line for the shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const JOBS_EXAMPLES: &str = "\
+Examples:
+  unstuck jobs add mail --schedule 'every 5 minutes' -- ./sync-mail.sh
+  unstuck jobs                       what there is, and when it runs next
+  unstuck jobs --watch               run them at their times
+  unstuck jobs run mail              run one now
+  unstuck jobs pause mail            leave it alone until `unstuck jobs resume mail`
+  unstuck jobs history mail          how it went, with every attempt
+
+Exit codes of `jobs run`: as of `unstuck exec`.";
 
 pub(crate) fn run(
     args: &JobsArgs,
@@ -33,15 +155,56 @@ pub(crate) fn run(
     let project = LocalProject::find(dir)?;
     match &args.command {
         None if args.watch => watch::run(&project, args.json),
-        None => list::run(&project, args.json, terminal),
-        Some(JobsCommand::List { json }) => list::run(&project, *json, terminal),
+        None => state::write_list(&project, args.json, terminal),
+        Some(JobsCommand::List { json }) => state::write_list(&project, *json, terminal),
         Some(JobsCommand::Add(job)) => add::run(&project, job, terminal),
         Some(JobsCommand::Run { name, max_wait, quiet, json }) => {
-            let saying = run::message_format(*json, *quiet);
+            let saying = MessageFormat::new(*json, *quiet);
             run::run(&project, name, *max_wait, saying)
         }
-        Some(JobsCommand::Pause { name, json }) => hold::run(dir, name, true, *json, terminal),
-        Some(JobsCommand::Resume { name, json }) => hold::run(dir, name, false, *json, terminal),
+        Some(JobsCommand::Pause { name, json }) => set_held(dir, name, true, *json, terminal),
+        Some(JobsCommand::Resume { name, json }) => set_held(dir, name, false, *json, terminal),
         Some(JobsCommand::History { name, json }) => history::run(&project, name, *json, terminal),
     }
+}
+
+/// Suspends the schedule of a job, or resumes it.
+fn set_held(
+    dir: Option<&Path>,
+    name: &str,
+    hold: bool,
+    json: bool,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    // A job may be paused before anything was ever run.
+    LocalProject::find(dir)?.open_or_create_store()?;
+    let verb = if hold { "pause" } else { "resume" };
+    let control = ControlSession::open(dir, terminal, verb, json)?;
+    project::create_runtime()?.block_on(async {
+        let task = find_or_define_task(&control, name).await?;
+        let command = if hold { Command::HoldJob { task } } else { Command::ReleaseJob { task } };
+        let sent = control.submit_command(command).await?;
+        let said = match (hold, sent.events.is_empty()) {
+            (true, false) => format!("“{name}” is paused. `unstuck jobs resume {name}` ends that."),
+            (true, true) => format!("“{name}” is paused already."),
+            (false, false) => format!("“{name}” runs at its times again."),
+            (false, true) => format!("“{name}” is not paused."),
+        };
+        control.write_result(&sent, &said)
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Returns the job of the settings, or one that only `exec` has defined.
+async fn find_or_define_task(control: &ControlSession<'_>, name: &str) -> Result<TaskId, CliError> {
+    let find = || find_job_rows(control.store.as_ref(), control.project.name());
+    if let Some(row) = find().await?.get(name) {
+        return Ok(row.id);
+    }
+    let defined = ConfiguredJobs::from_project(&control.project)?;
+    let spec = Arc::new(job_spec(defined.find(name)?, &project_redactor(&control.project)));
+    control.submit_command(Command::DefineJob { spec }).await?;
+    let row = find().await?.remove(name);
+    row.map(|row| row.id)
+        .ok_or_else(|| JobsError::NoSuchJob { name: name.to_owned(), near: Vec::new() }.into())
 }

@@ -10,7 +10,7 @@ use unstuck_store::Store;
 use unstuck_world::process::IdleGuard;
 
 use super::defined::{ConfiguredJobs, ScriptFactory, find_job_rows, job_care, job_logs, job_spec};
-use super::watcher;
+use super::watch;
 use crate::commands::exec::{
     self, JobEnding, JobRepair, JobReporter, MessageFormat, follow_until_end,
 };
@@ -19,15 +19,6 @@ use crate::exit::Exit;
 use crate::project::{self, EndSignals, LocalProject, ProjectSession};
 use crate::render;
 use crate::settings::JobSettings;
-
-/// Returns the amount and form of messages.
-pub(super) const fn message_format(json: bool, quiet: bool) -> MessageFormat {
-    match (json, quiet) {
-        (true, _) => MessageFormat::Json,
-        (_, true) => MessageFormat::Quiet,
-        _ => MessageFormat::Words,
-    }
-}
 
 pub(super) fn run(
     project: &LocalProject,
@@ -40,7 +31,7 @@ pub(super) fn run(
     project::create_runtime()?.block_on(async {
         let store = project.open_or_create_store()?;
         let wanted = JobRun { project, store: &store, job, saying, max_wait };
-        if watcher::find_watcher(project).is_some()
+        if watch::find_watcher(project).is_some()
             && let Some(exit) = wanted.run_in_watcher().await?
         {
             return Ok(exit);
@@ -102,7 +93,7 @@ impl JobRun<'_> {
             biased;
             // The job belongs to the watcher, and goes on after a signal.
             signal = signals.next() => Some(JobEnding::Signal(signal)),
-            () = watcher::wait_until_gone(self.project) => None,
+            () = watch::wait_until_watcher_gone(self.project) => None,
             ending = follow_until_end(&mut seat, row.id, &teller, self.max_wait) => Some(ending?),
         };
         seat.leave().await?;

@@ -9,7 +9,7 @@ use unstuck_world::git::raw::DifferenceKind;
 use unstuck_world::git::status::StatusEntry;
 use unstuck_world::git::{NewCommit, Oid};
 
-use super::coming::{LandingPlan, LandingSource};
+use super::plan::{LandingPlan, LandingSource};
 use crate::error::{CliError, LandError};
 use crate::project;
 

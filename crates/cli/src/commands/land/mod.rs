@@ -4,10 +4,7 @@
 //! commit, or stays unchanged.
 
 mod bring;
-mod coming;
-mod page;
-mod pull;
-mod ready;
+mod plan;
 mod request;
 
 use std::io::Write;
@@ -20,15 +17,58 @@ use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 use unstuck_world::connector::Credentials;
 
-use crate::args::LandArgs;
+use self::bring::LandMethod;
+use self::plan::{HEADS, LandingPlan, LandingSource};
+use super::pull_request;
+use crate::args::parse_build_id;
 use crate::error::{CliError, LandError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, ProjectSession, which};
 use crate::render::stand::needed_no_change;
 use crate::render::{self, Terminal};
 
-use self::bring::LandMethod;
-use self::coming::{HEADS, LandingPlan, LandingSource};
+/// Bring what a build did into your branch
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Shows what a build would bring to the branch you are on: its commits, the files they \
+        change, and whether they fit. With --merge or --rebase it brings them. Your branch, its \
+        index and its files change only if everything fits and nothing of yours is uncommitted; \
+        otherwise nothing is changed at all. The build's own branch stays as it is.\n\n\
+        With --pr nothing of yours is changed: the build's branch is checked as `validate.pre_push` and \
+        `validate.pre_pr` say, sent to `run.remote`, and a pull request is opened with the token in the \
+        variable that `github.token_env` names. Asked again, it sends what is new and says where the \
+        pull request is.",
+    after_long_help = LAND_EXAMPLES
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
+pub(crate) struct LandArgs {
+    /// The build, such as `7` or `b7`; the newest without it
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
+    build: Option<BuildId>,
+
+    /// Bring it: move your branch on where that is enough, or make a merge commit
+    #[arg(long)]
+    merge: bool,
+
+    /// Bring it: put its commits on top of yours, one by one
+    #[arg(long, conflicts_with = "merge")]
+    rebase: bool,
+
+    /// Send its branch and open a pull request to the branch you are on; never a second one
+    #[arg(long, conflicts_with_all = ["merge", "rebase"])]
+    pr: bool,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const LAND_EXAMPLES: &str = "\
+Examples:
+  unstuck land                       what the newest build would bring
+  unstuck land --merge               bring it
+  unstuck land b7 --rebase           put its commits on top of yours
+  unstuck land --pr                  open a pull request instead";
 
 pub(crate) fn run(
     args: &LandArgs,
@@ -58,7 +98,8 @@ pub(crate) fn run(
         if args.pr
             && let Some(asked) = push_result(&project, &store, &coming).await?
         {
-            coming.pull_request = Some(pull::open_or_find(&project, &store, None, asked).await?);
+            coming.pull_request =
+                Some(pull_request::open_or_find(&project, &store, None, asked).await?);
         }
         Ok::<_, CliError>(coming)
     })?;
@@ -66,19 +107,10 @@ pub(crate) fn run(
     if args.json {
         render::write_json(&mut out, &coming)?;
     } else {
-        page::write_page(&mut out, &coming, terminal.width())?;
+        plan::write_page(&mut out, &coming, terminal.width())?;
     }
     out.flush()?;
     Ok(Exit::Done)
-}
-
-/// Returns the address of a build's pull request, if one was opened.
-pub(crate) async fn find_pull_request(
-    project: &LocalProject,
-    store: &dyn Store,
-    build: BuildId,
-) -> Result<Option<String>, CliError> {
-    pull::find_opened_from(project, store, &format!("unstuck/{build}")).await
 }
 
 /// Opens the pull request of a build that has just ended; returns `None` if there is no commit.
@@ -96,7 +128,7 @@ pub(crate) async fn open_pull_request(
     };
     match push_result(project, store, &coming).await? {
         Some(asked) => {
-            let opened = pull::open_or_find(project, store, Some(seat), asked).await?;
+            let opened = pull_request::open_or_find(project, store, Some(seat), asked).await?;
             Ok(Some(opened.url))
         }
         None => Ok(None),
@@ -121,8 +153,8 @@ async fn push_result(
     let branch = format!("{HEADS}{}", coming.branch);
     let is_sent = git.query_remote_ref(remote, &branch).await?.as_ref() == Some(tip);
     // An open pull request for this very commit was checked before it was opened.
-    if !is_sent || !pull::is_open(project, store.as_ref(), &wanted).await? {
-        ready::require_green(project, settings, git, tip).await?;
+    if !is_sent || !pull_request::is_open(project, store.as_ref(), &wanted).await? {
+        request::require_green(project, settings, git, tip).await?;
     }
     if !is_sent {
         git.push_with_hook(remote, tip, &branch).await?;

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use unstuck_core::engine::{Command, EffectKind, Reconciled, RecordedEvent, RunNote};
+use unstuck_core::engine::{Command, EffectKind, QuestionId, Reconciled, RecordedEvent, RunNote};
 use unstuck_core::fault::{Code, Fault, Input, Work as Kind};
 use unstuck_core::plan::MutationKind;
+use unstuck_store::tables::QuestionRow;
 use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::mcp::{DECLARABLE, ParsedMcpCall, ReportFailure};
 use unstuck_world::redact::Redactor;
 use unstuck_world::tool::{Declaration, DeclarationPolicy, ModelStatement};
 
-use super::check::check_answer;
-use super::desk::{CallTarget, ToolError};
-use super::words;
-use crate::project;
+use super::target::CallTarget;
+use super::words::{self, ToolError};
+use crate::project::{self, LocalProject};
 use crate::settings::environment_variable;
 
 /// The source of faults that an agent states.
@@ -166,7 +166,7 @@ fn decision_answer(
     fault: &Fault,
     work: Kind,
 ) -> ToolSuccess {
-    let in_run = matches!(desk, CallTarget::Run(_));
+    let in_run = desk.is_run();
     let text = words::render_decision(events, project::now(), in_run, work);
     let then = if in_run && words::ends_run(events) { AfterCall::Over } else { AfterCall::GoesOn };
     ToolSuccess { text, about: Some(fault.code()), then }
@@ -236,4 +236,35 @@ async fn require_agent_work(desk: &mut CallTarget) -> Result<Kind, ToolError> {
         EffectKind::Repair { .. } => Ok(Kind::Job),
         _ => Err(ToolError::not_now(words::ONLY_A_SCRIPT)),
     }
+}
+
+/// Returns the state of a question that was asked before.
+pub(super) async fn check_answer(desk: &mut CallTarget, name: &str) -> Result<String, ToolError> {
+    let digits = name.trim().trim_start_matches(['q', 'Q']);
+    let question = digits.parse().map(QuestionId).map_err(|_| unknown_question(name))?;
+    let row = match desk {
+        CallTarget::Sessions(sessions) => load_question(sessions.project(), question).await?,
+        CallTarget::Run(run) => {
+            let project = LocalProject::find(run.project_root())?;
+            let task = run.current_effect().await?.task;
+            // A run sees only its own questions.
+            load_question(&project, question).await?.filter(|row| row.tasks.contains(&task))
+        }
+    };
+    row.map(|row| words::render_question_state(&row)).ok_or_else(|| unknown_question(name))
+}
+
+async fn load_question(
+    project: &LocalProject,
+    question: QuestionId,
+) -> Result<Option<QuestionRow>, ToolError> {
+    let store = project.open_store()?;
+    store
+        .load_question(project.name(), question)
+        .await
+        .map_err(|error| ToolError::from(crate::error::CliError::from(error)))
+}
+
+fn unknown_question(name: &str) -> ToolError {
+    ToolError(Code::LogicBadInput, format!("There is no question {name:?} that you asked."))
 }

@@ -5,34 +5,50 @@
 //! others. Design: `docs/design/mcp.md`.
 
 mod answer;
-mod check;
-mod desk;
-mod input;
-mod run;
 mod session;
+mod target;
 mod wait;
 mod words;
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use unstuck_world::mcp::{McpLine, McpProtocol, McpReaction, mcp_tools};
+use unstuck_world::mcp::{McpLine, McpLineSplitter, McpProtocol, McpReaction, mcp_tools};
 use unstuck_world::redact::Redactor;
 
-use crate::args::McpArgs;
+use self::answer::{AfterCall, answer_call};
+use self::session::McpSessions;
+pub(super) use self::session::is_client_task;
+use self::target::{CallTarget, McpRun};
 use crate::build::environment_redactor;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, EnclosingRun, LocalProject};
 use crate::render::Terminal;
-use answer::{AfterCall, answer_call};
-use desk::CallTarget;
-use run::McpRun;
-use session::McpSessions;
-pub(super) use session::is_client_task;
+
+/// Give an agent tools to ask, tell and report: an MCP server on standard input and output
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Speaks the Model Context Protocol on standard input and output, so that an agent can \
+        ask a person (ask_human, check_answer), report a failure and hear what to do about it \
+        (report_failure), tell what it does (narrate), declare what cannot be taken back (mutate), \
+        and say how its task ended (task_done, task_blocked).\n\n\
+        Unstuck starts it by itself for the agents that it runs; it then reports for their run and \
+        for nothing else. Any other client can start it in a project: its questions come into the \
+        inbox like all others. It ends when its input ends.",
+    after_long_help = MCP_EXAMPLES
+)]
+pub(crate) struct McpArgs {}
+
+const MCP_EXAMPLES: &str = "\
+Examples:
+  claude mcp add unstuck -- unstuck mcp      for your own sessions with Claude Code
+  codex mcp add unstuck -- unstuck mcp       and with Codex
+  unstuck -C ~/shop mcp                      for the project in another folder";
 
 /// Time for which a response is withheld from an agent that is being stopped: with it, the agent would ask
 /// its model for one more step, at the operator's cost.
@@ -58,9 +74,12 @@ fn find_target(dir: Option<&Path>) -> Result<CallTarget, CliError> {
 }
 
 async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), CliError> {
-    let protocol =
-        McpProtocol::new(mcp_tools(), words::server_instructions(&desk), env!("CARGO_PKG_VERSION"));
-    let mut lines = input::read_lines()?;
+    let protocol = McpProtocol::new(
+        mcp_tools(),
+        words::server_instructions(desk.is_run()),
+        env!("CARGO_PKG_VERSION"),
+    );
+    let mut lines = read_lines()?;
     let mut signals = McpSignals::new()?;
     let mut then = AfterCall::GoesOn;
     loop {
@@ -134,4 +153,35 @@ fn write_line(line: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line)?;
     out.flush()
+}
+
+/// Maximum number of queued lines; a client that writes more is blocked.
+const LINES_MAX: usize = 16;
+/// Maximum number of bytes per read.
+const CHUNK_BYTES: usize = 64 * 1_024;
+
+/// Returns the lines of standard input, until it ends. A thread of its own reads it and is never joined,
+/// because it may block in a read for as long as the client is silent.
+fn read_lines() -> io::Result<mpsc::Receiver<McpLine>> {
+    let (say, lines) = mpsc::channel(LINES_MAX);
+    thread::Builder::new().name("unstuck-input".to_owned()).spawn(move || forward_lines(&say))?;
+    Ok(lines)
+}
+
+fn forward_lines(say: &mpsc::Sender<McpLine>) {
+    let mut lines = McpLineSplitter::default();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut input = io::stdin().lock();
+    loop {
+        match input.read(&mut chunk) {
+            // An input that cannot be read has ended.
+            Ok(0) => return,
+            Ok(read) => lines.push(&chunk[..read], |line| {
+                // The receiver is gone because the server is ending.
+                let _ = say.blocking_send(line);
+            }),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
 }

@@ -14,9 +14,8 @@ use unstuck_runner::{PerformScope, RunnerNotice};
 use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 
-use super::desk::ToolError;
 use super::wait::ClientWork;
-use super::words;
+use super::words::{self, ToolError};
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectMessage, ProjectSession};
 

@@ -1,14 +1,14 @@
-//! Texts for agents: the instructions, and the responses about decisions.
+//! Texts for agents: the instructions, the refusals, and the responses about decisions.
 
 use std::fmt::Write as _;
 
 use unstuck_core::engine::{Event, QuestionId, RecordedEvent};
-use unstuck_core::fault::{Charge, Code, Work as Kind};
+use unstuck_core::fault::{Charge, Code, Fault, Work as Kind};
 use unstuck_core::tell;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
-use super::desk::CallTarget;
+use crate::error::CliError;
 use crate::render::when;
 
 /// The title of a client's session, for people.
@@ -30,20 +30,43 @@ const LEFT_OUT: &str = "The task is left out. Stop here.";
 const TAKEN_BACK: &str = "What you changed is taken back, and the task is left out. Stop here.";
 const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
 
+/// The reason of a refusal: its code, and the text for the caller.
+#[derive(Debug)]
+pub(super) struct ToolError(pub(super) Code, pub(super) String);
+
+impl ToolError {
+    /// Creates a refusal for a call that does not fit the current state.
+    pub(super) fn not_now(words: impl Into<String>) -> Self {
+        Self(Code::LogicPhaseViolation, words.into())
+    }
+}
+
+impl From<CliError> for ToolError {
+    fn from(error: CliError) -> Self {
+        let code = error.code().unwrap_or(Code::LogicBadInput);
+        let hints = error.hints().join("; ");
+        let words = if hints.is_empty() { error.to_string() } else { format!("{error} ({hints})") };
+        Self(code, words)
+    }
+}
+
+impl From<Box<Fault>> for ToolError {
+    fn from(fault: Box<Fault>) -> Self {
+        Self(fault.code(), fault.message)
+    }
+}
+
 /// Returns the instructions of the server for a client's model.
-pub(super) fn server_instructions(desk: &CallTarget) -> &'static str {
-    match desk {
-        CallTarget::Run(_) => {
-            "You work unattended; no one reads along. Tell what you do with narrate. When only a person \
-             can decide, use ask_human and stop: your work goes on with the answer. What reaches outside \
-             and cannot be taken back is declared with mutate and runs after your work has been checked; \
-             never do it yourself. End with task_done or task_blocked, and then stop."
-        }
-        CallTarget::Sessions(_) => {
-            "Questions that only a person can decide go to their inbox with ask_human; check_answer looks \
-             for the answer. report_failure says what to do about a failure: another way, a wait, or a \
-             question. task_done ends the session."
-        }
+pub(super) fn server_instructions(in_run: bool) -> &'static str {
+    if in_run {
+        "You work unattended; no one reads along. Tell what you do with narrate. When only a person \
+         can decide, use ask_human and stop: your work goes on with the answer. What reaches outside \
+         and cannot be taken back is declared with mutate and runs after your work has been checked; \
+         never do it yourself. End with task_done or task_blocked, and then stop."
+    } else {
+        "Questions that only a person can decide go to their inbox with ask_human; check_answer looks \
+         for the answer. report_failure says what to do about a failure: another way, a wait, or a \
+         question. task_done ends the session."
     }
 }
 
@@ -53,7 +76,7 @@ pub(super) fn ends_run(events: &[RecordedEvent]) -> bool {
 }
 
 /// Returns the question that a decision led to, new or existing.
-pub(super) fn parked_question(events: &[RecordedEvent]) -> Option<QuestionId> {
+fn parked_question(events: &[RecordedEvent]) -> Option<QuestionId> {
     events.iter().find_map(|recorded| match &recorded.event {
         Event::TaskParked { question, .. } => Some(*question),
         _ => None,
@@ -61,7 +84,7 @@ pub(super) fn parked_question(events: &[RecordedEvent]) -> Option<QuestionId> {
 }
 
 /// Formats the response to the agent about a question to a person.
-pub(super) fn render_asked(question: QuestionId, in_run: bool) -> String {
+fn render_asked(question: QuestionId, in_run: bool) -> String {
     if in_run {
         return format!(
             "A person is asked (question {question}). Stop here: your work rests, and goes on with \

@@ -5,29 +5,73 @@
 
 mod html;
 mod markdown;
-mod operators;
 mod page;
 mod sections;
 mod text;
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use unstuck_core::engine::BuildId;
 use unstuck_runner::report::{BuildFacts, BuildReport};
 use unstuck_store::Store;
 
-use crate::args;
-use crate::commands::land;
+use self::page::ReportLayout;
+use super::pull_request;
+use crate::args::parse_build_id;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
 use crate::settings::{ResolvedSettings, SettingFlags};
-use page::ReportLayout;
+
+/// Tell what a build came to: what shipped, what did not and why, what waits for you
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Tells what a build came to: what shipped and what was really checked, what was \
+        not done and why, what waits for you, how long accounts were closed, and what it cost. \
+        While the build runs it says what there is so far.\n\n\
+        On a terminal it is laid out for reading, elsewhere it is Markdown. Errors that were got \
+        past are shown with `--all` only; in HTML they are folded away.",
+    after_long_help = REPORT_EXAMPLES
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
+pub(crate) struct ReportArgs {
+    /// The build, such as `3` or `b3`; the newest one without it
+    #[arg(value_name = "BUILD", value_parser = parse_build_id)]
+    build: Option<BuildId>,
+
+    /// Write one HTML page that needs nothing else
+    #[arg(long, group = "form")]
+    html: bool,
+
+    /// Write Markdown, on a terminal too
+    #[arg(long, group = "form")]
+    markdown: bool,
+
+    /// Write JSON, with everything in it
+    #[arg(long, group = "form")]
+    json: bool,
+
+    /// Show each check and the errors that were got past as well
+    #[arg(long)]
+    all: bool,
+
+    /// Write to this file; `.html`, `.md` and `.json` say what it becomes
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  unstuck report                     the newest build
+  unstuck report b3 --all            build b3, with each check and what was got past
+  unstuck report -o report.html      a page to send to others
+  unstuck report --json              for a program";
 
 pub(crate) fn run(
-    args: &args::ReportArgs,
+    args: &ReportArgs,
     dir: Option<&Path>,
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
@@ -78,7 +122,7 @@ pub(crate) fn render_as_markdown(report: BuildReport) -> String {
     String::from_utf8_lossy(&written).into_owned()
 }
 
-fn load_report(args: &args::ReportArgs, project: &LocalProject) -> Result<BuildReport, CliError> {
+fn load_report(args: &ReportArgs, project: &LocalProject) -> Result<BuildReport, CliError> {
     let store = project.open_store()?;
     let runtime = project::create_runtime()?;
     let facts = runtime.block_on(async {
@@ -117,7 +161,7 @@ async fn pull_request_remark(
         return Ok(None);
     }
     let build = report.build;
-    Ok(Some(match land::find_pull_request(project, store, build).await? {
+    Ok(Some(match pull_request::find_for_build(project, store, build).await? {
         Some(url) if url.is_empty() => "Its pull request is open.".to_owned(),
         Some(url) => format!("Its pull request is {url}."),
         None => {
@@ -135,7 +179,7 @@ enum ReportFormat {
     Json,
 }
 
-fn choose_format(args: &args::ReportArgs, terminal: &Terminal) -> ReportFormat {
+fn choose_format(args: &ReportArgs, terminal: &Terminal) -> ReportFormat {
     let ending = args.output.as_deref().and_then(Path::extension).and_then(|e| e.to_str());
     match ending {
         _ if args.json => ReportFormat::Json,

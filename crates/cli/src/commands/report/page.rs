@@ -1,11 +1,6 @@
 //! The layout of a report before it becomes text, Markdown or HTML: all of them have the same text in the
 //! same order.
 
-use unstuck_runner::report::BuildReport;
-
-use super::{operators, sections};
-use crate::render::{when, words};
-
 /// A report with its layout.
 pub(super) struct ReportLayout {
     pub(super) title: String,
@@ -56,24 +51,8 @@ pub(super) struct ReportTable {
     pub(super) rows: Vec<[String; 4]>,
 }
 
-impl ReportLayout {
-    pub(super) fn from_report(report: &BuildReport) -> Self {
-        let mut all = sections::public_sections(report);
-        all.extend(operators::operator_sections(report));
-        all.retain(|section| !section.is_empty());
-        let name = words::plain_line(&report.project);
-        Self {
-            title: format!("{name}: build {}", report.build),
-            times: render_times(report),
-            headline: report.headline.clone(),
-            remarks: report.remarks.clone(),
-            sections: all,
-        }
-    }
-}
-
 impl ReportSection {
-    const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.items.is_empty() && self.table.is_none()
     }
 }
@@ -105,14 +84,5 @@ impl ReportPiece {
         match self {
             Self::Words(text) | Self::Code(text) => text,
         }
-    }
-}
-
-fn render_times(report: &BuildReport) -> String {
-    let began = when::render_minute(report.started_at);
-    let took = report.cost.took_ms;
-    match report.ended_at {
-        Some(ended) => format!("{began} to {}, {took}", when::render_minute(ended)),
-        None => format!("since {began}, {took} so far"),
     }
 }

@@ -1,20 +1,47 @@
-//! The public sections of a report.
+//! Lays out a report in sections: the public ones, and those for operators with commands, codes and past errors.
 
-use unstuck_core::engine::RedCheck;
+use unstuck_core::engine::{Check, CheckVerdict, RedCheck};
+use unstuck_core::fault::CheckStage;
 use unstuck_core::policy::Amount;
 use unstuck_core::text::strip_escapes;
 use unstuck_runner::report::{
-    AnsweredQuestion, BuildCost, BuildReport, CostCoverage, NotDoneTask, OngoingTask,
-    RefusedRequest, ShippedTask, TaskCost, TaskLanding, UnchangedTask, WaitingQuestion,
+    AnsweredQuestion, BuildCost, BuildReport, CostCoverage, HealedError, NotDoneTask, OngoingTask,
+    RefusedRequest, ReportAction, ReportActionOutcome, ShippedTask, TaskCost, TaskLanding,
+    UnchangedTask, WaitingQuestion,
 };
 
-use super::page::{ReportItem, ReportPiece, ReportSection, ReportTable};
+use super::page::{ReportItem, ReportLayout, ReportPiece, ReportSection, ReportTable};
 use crate::render::{when, words};
 
 /// Number of characters of a commit id that are shown.
 const COMMIT_CHARS: usize = 9;
 
-pub(super) fn public_sections(report: &BuildReport) -> Vec<ReportSection> {
+impl ReportLayout {
+    pub(super) fn from_report(report: &BuildReport) -> Self {
+        let mut all = public_sections(report);
+        all.extend(operator_sections(report));
+        all.retain(|section| !section.is_empty());
+        let name = words::plain_line(&report.project);
+        Self {
+            title: format!("{name}: build {}", report.build),
+            times: render_times(report),
+            headline: report.headline.clone(),
+            remarks: report.remarks.clone(),
+            sections: all,
+        }
+    }
+}
+
+fn render_times(report: &BuildReport) -> String {
+    let began = when::render_minute(report.started_at);
+    let took = report.cost.took_ms;
+    match report.ended_at {
+        Some(ended) => format!("{began} to {}, {took}", when::render_minute(ended)),
+        None => format!("since {began}, {took} so far"),
+    }
+}
+
+fn public_sections(report: &BuildReport) -> Vec<ReportSection> {
     vec![
         item_section("Shipped", report.shipped.iter().map(shipped_item)),
         item_section("No change needed", report.unchanged.iter().map(unchanged_item)),
@@ -170,4 +197,74 @@ fn render_price(spent: Amount, priced: CostCoverage) -> String {
         CostCoverage::TokensOnly => format!("{} tokens, price not known", spent.tokens),
         CostCoverage::NotMeasured => "not measured".to_owned(),
     }
+}
+
+fn operator_sections(report: &BuildReport) -> Vec<ReportSection> {
+    vec![
+        folded_section("Recovered by itself", report.healed.iter().map(healed_item).collect()),
+        folded_section("Each check", report.shipped.iter().filter_map(checks_item).collect()),
+        folded_section("Codes", report.not_done.iter().filter_map(code_item).collect()),
+    ]
+}
+
+fn folded_section(title: &'static str, items: Vec<ReportItem>) -> ReportSection {
+    ReportSection { title, items, folded: true, ..ReportSection::default() }
+}
+
+fn healed_item(healed: &HealedError) -> ReportItem {
+    let mut item = ReportItem::new("↻", &healed.title);
+    let runs: Vec<String> = healed.runs.iter().map(ToString::to_string).collect();
+    item.facts.push(ReportPiece::code(healed.code.to_string()));
+    item.facts.push(ReportPiece::words(format!("in {}", runs.join(", "))));
+    let place = ReportPiece::words(words::plain_line(&healed.source));
+    item.lines.push(vec![place, ReportPiece::code(words::plain_line(&healed.message))]);
+    item
+}
+
+fn checks_item(done: &ShippedTask) -> Option<ReportItem> {
+    let mut item = ReportItem::new("·", &done.title);
+    for checked in &done.checked.gates {
+        let line = |check: &Check| check_line(checked.gate, check);
+        item.lines.extend(checked.checks.iter().map(line));
+        let more = checked.more_passed;
+        item.lines
+            .extend((more > 0).then(|| vec![ReportPiece::words(format!("{more} more passed"))]));
+    }
+    item.lines.extend(done.actions.each.iter().map(action_line));
+    (!item.lines.is_empty()).then_some(item)
+}
+
+fn check_line(gate: CheckStage, check: &Check) -> Vec<ReportPiece> {
+    let gate = match gate {
+        CheckStage::PreCommit => "before the commit",
+        CheckStage::PrePush => "before the push",
+        CheckStage::PrePr => "before the review",
+    };
+    let verdict = match check.verdict {
+        CheckVerdict::Passed => "passed",
+        CheckVerdict::RedBefore => "was red before the work and still is",
+        CheckVerdict::Flaky => "failed, then passed without a change",
+        CheckVerdict::Failed => "failed",
+        CheckVerdict::NotMade => "could not be made",
+    };
+    let command = ReportPiece::code(words::plain_line(&check.command));
+    vec![command, ReportPiece::words(format!("{verdict}, {gate}"))]
+}
+
+fn action_line(action: &ReportAction) -> Vec<ReportPiece> {
+    let outcome = match action.outcome {
+        ReportActionOutcome::Done => "happened",
+        ReportActionOutcome::NotDone => "did not happen",
+        ReportActionOutcome::Unknown => "may have happened",
+    };
+    vec![
+        ReportPiece::code(words::plain_line(&action.key)),
+        ReportPiece::words(format!("action, {outcome}")),
+    ]
+}
+
+fn code_item(ended: &NotDoneTask) -> Option<ReportItem> {
+    let mut item = ReportItem::new("✘", &ended.title);
+    item.facts.push(ReportPiece::code(ended.code?.to_string()));
+    Some(item)
 }

@@ -228,7 +228,6 @@ impl BuildBoard {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-
     use unstuck_core::engine::{BuildState, Counters, Next, RedCheck, Start, TaskState as State};
     use unstuck_core::plan::TaskSpec;
     use unstuck_core::policy::Amount;

@@ -1,9 +1,16 @@
-//! The outcomes of following builds.
+//! The outcomes of following builds, and the lines and summaries about them.
 
+use std::io::{self, Write};
+
+use unstuck_core::engine::{BuildState, GateKey, GateState, RecordedEvent, TaskState};
 use unstuck_core::fault::Code;
+use unstuck_core::text::failure_phrase_with_step;
+use unstuck_core::time::Time;
+use unstuck_store::tables::{BuildRow, GateRow, TaskRow};
 
 use crate::exit::Exit;
 use crate::project::EndSignal;
+use crate::render::{stand, style, when, words};
 
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,4 +49,116 @@ impl BuildsEnding {
             Self::Signal(signal) => signal.to_exit(),
         }
     }
+}
+
+pub(super) fn write_head(out: &mut impl Write, build: &BuildRow) -> io::Result<()> {
+    let title = style::TITLE;
+    let dim = style::DIM;
+    let id = build.id;
+    let tasks = words::render_count(build.tasks as usize, "task", "tasks");
+    writeln!(
+        out,
+        "{title}build {id}{title:#} · {tasks} {dim}· answer with `unstuck inbox`{dim:#}"
+    )?;
+    out.flush()
+}
+
+pub(super) fn write_line(
+    out: &mut impl Write,
+    recorded: &RecordedEvent,
+    narration: &str,
+) -> io::Result<()> {
+    let dim = style::DIM;
+    let at = when::render_stamp(recorded.at);
+    let (mark, color) = style::event_mark(&recorded.event);
+    let said = words::plain_line(narration);
+    writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
+    out.flush()
+}
+
+/// Formats that the service is limited or that a step is retried, the end of the wait as far as known, and
+/// how to continue.
+pub(super) fn render_limited(
+    builds: &[(BuildRow, Vec<TaskRow>)],
+    gates: &[GateRow],
+    now: Time,
+) -> String {
+    let rests = builds.iter().filter_map(|(build, _)| match build.state {
+        BuildState::Sleeping { until } => Some(until),
+        _ => None,
+    });
+    let opens = |key: GateKey| {
+        let gate = gates.iter().find(|row| row.key == key)?;
+        if let GateState::Waiting { until } = gate.state { Some(until) } else { None }
+    };
+    let tasks = || builds.iter().flat_map(|(_, tasks)| tasks);
+    let waits = tasks().filter_map(|task| match task.moved.state {
+        TaskState::BackingOff { until, gate, .. } => until.or_else(|| opens(gate?)),
+        _ => None,
+    });
+    let at_gate = |task: &&TaskRow| match task.moved.state {
+        TaskState::BackingOff { gate, .. } => Some(gate.is_some()),
+        _ => None,
+    };
+    // A step that failed for a passing reason is repeated, which tells nothing about the service.
+    let again = tasks().find(|task| at_gate(task) == Some(false));
+    let again = again.filter(|_| !tasks().any(|task| at_gate(&task) == Some(true)));
+    let rests = rests.min();
+    let waits = waits.min();
+    let until = waits.or(rests).filter(|until| *until > now);
+    let until = until.map(|until| when::render_until(until, now));
+    let over = "and --max-wait is over; `unstuck resume` goes on";
+    if let Some(task) = again
+        && let Some(fault) = &task.moved.failure
+    {
+        let name = task.spec.display_name();
+        let why = failure_phrase_with_step(fault);
+        let at = until.map_or_else(String::new, |until| format!(" at {until}"));
+        return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
+    }
+    let what = match waits {
+        None if rests.is_some() => "the budget for now is spent",
+        _ => "the service is limited",
+    };
+    let until = until.map_or_else(String::new, |until| format!(" until {until}"));
+    format!("unstuck: {what}{until}, {over}")
+}
+
+/// Writes the summary of a build.
+pub(super) fn write_summary(
+    out: &mut impl Write,
+    build: &BuildRow,
+    tasks: &[TaskRow],
+    own_branch: Option<&str>,
+) -> io::Result<()> {
+    let title = style::TITLE;
+    let dim = style::DIM;
+    let all = words::render_count(tasks.len(), "task", "tasks");
+    let done = stand::render_counts(&all, build, tasks);
+    let cost = words::render_amount(build.spent);
+    let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
+    writeln!(out, "\n{title}build {}: {done}{title:#}{dim}{cost}{dim:#}", build.id)?;
+    for task in tasks {
+        let (mark, color) = stand::task_mark(&task.moved.state);
+        let name = words::task_name(task.id, &task.spec);
+        let attempts = words::render_count(task.moved.attempts as usize, "attempt", "attempts");
+        let cost = words::render_amount(task.moved.spent);
+        let unchanged = stand::needed_no_change(task);
+        let needed = if unchanged { "needed no change".to_owned() } else { String::new() };
+        let more = [needed, attempts, cost].into_iter().filter(|part| !part.is_empty());
+        let more = more.collect::<Vec<_>>().join(" · ");
+        writeln!(out, "  {color}{mark}{color:#} {name}  {dim}{more}{dim:#}")?;
+    }
+    let is_shipped =
+        |task: &TaskRow| task.moved.state == TaskState::Done && !stand::needed_no_change(task);
+    if !tasks.iter().any(is_shipped) {
+        return Ok(());
+    }
+    if let Some(branch) = own_branch {
+        writeln!(out, "{dim}The work is on your own branch {branch}.{dim:#}")?;
+    } else {
+        let id = build.id;
+        writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
+    }
+    Ok(())
 }

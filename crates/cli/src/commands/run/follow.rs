@@ -13,10 +13,10 @@ use unstuck_runner::RunnerNotice;
 use unstuck_store::Store;
 use unstuck_store::tables::BuildRow;
 
+use super::FollowArgs;
 use super::ending::BuildsEnding;
 use super::live::LiveRequest;
 use super::show::RunOutput;
-use crate::args::FollowArgs;
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectMessage, ProjectSession};
 

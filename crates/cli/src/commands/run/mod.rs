@@ -1,44 +1,157 @@
 //! `unstuck run`: performs tasks as a build, with commits as results and questions to a person.
 //! `unstuck resume`: continues unfinished builds.
 
-mod begin;
-mod begun;
 mod board;
-mod detach;
-mod dry;
-mod elsewhere;
 mod ending;
 mod follow;
-mod in_place;
 mod live;
-mod performing;
+mod own_tree;
 mod show;
-pub(super) mod tasks;
-mod tick;
+mod work;
 
+use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
-use unstuck_core::engine::BuildId;
-use unstuck_core::plan::Plan;
-use unstuck_runner::report::{BuildFacts, find_missing_push};
-use unstuck_store::Store;
-use unstuck_store::tables::BuildRow;
-use unstuck_world::process::GuardCommand;
+use serde::Serialize;
+use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::time::Span;
 
-use crate::args::{FollowArgs, ResumeArgs, RunArgs};
-use crate::commands::land;
-use crate::commands::serve::RunServer;
+use self::work::RunWork;
+use super::builds::{BuildWorkers, find_tasks, leave_out_begun, load_open_builds, load_options};
+use crate::args::{ConfigFileArgs, parse_money, parse_span, parse_time_of_day};
 use crate::error::{CliError, TasksError};
 use crate::exit::Exit;
-use crate::project::{self, EndSignals, LocalProject, ProjectSession};
-use crate::render::{self, Terminal};
-use crate::settings::{ResolvedSettings, load_with_options, stored_options};
-pub(super) use begin::{BuildWorkers, load_open_builds};
-use ending::BuildsEnding;
-use follow::FollowLimits;
-pub(super) use performing::{OtherPerformers, PerformedBuilds};
-use show::RunOutput;
+use crate::project::{self, LocalProject};
+use crate::render::{self, Terminal, style, words};
+use crate::settings::{
+    MAX_COST, Money, Provider, ResolvedSettings, load_with_options, stored_options,
+};
+
+/// Run tasks: files, a folder of them, a plan, or a goal in quotes
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Runs tasks with an agent, each in a worktree and on a branch of its own. What an \
+        agent did is checked by Unstuck: the paths it changed, and your checks. Green work lands on \
+        the build's branch; your own tree is not touched. A failure gets a code: what passes by \
+        itself is waited out, what does not is tried in a different way, and when that does not \
+        help you are asked one question while everything else goes on.\n\n\
+        Tasks are Markdown files, a folder of them, one plan with `- [ ]` items, or a goal in \
+        quotes. Without any, `tasks/` or `.ai/tasks/` of the project is taken.\n\n\
+        Everything is on disk before it happens. After a crash or Ctrl-C, `unstuck resume` goes \
+        on.",
+    after_long_help = RUN_EXAMPLES
+)]
+pub(crate) struct RunArgs {
+    /// Files, a folder, or a goal in quotes
+    #[arg(value_name = "TASKS")]
+    work: Vec<String>,
+
+    /// How many tasks are worked on side by side
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<u32>,
+
+    /// Who works on them
+    #[arg(long, value_name = "NAME")]
+    provider: Option<Provider>,
+
+    /// With which model
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// The most that the build may cost, such as 5 or $5
+    #[arg(long, value_name = "MONEY", value_parser = parse_money)]
+    max_cost: Option<Money>,
+
+    /// Work in your own tree, which must be clean
+    #[arg(long)]
+    in_place: bool,
+
+    /// Show what would be done, and do nothing
+    #[arg(long = "dry-run")]
+    dry: bool,
+
+    /// Go on in the background
+    #[arg(long, conflicts_with = "dry")]
+    detach: bool,
+
+    #[command(flatten)]
+    follow: FollowArgs,
+}
+
+/// Go on with what was not finished
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Goes on with every build of the project that has not ended: after a crash, a \
+        reboot, Ctrl-C or `unstuck pause`. Answers that were given meanwhile count. What was in \
+        flight is looked up first and not done twice.",
+    after_long_help = RESUME_EXAMPLES
+)]
+pub(crate) struct ResumeArgs {
+    #[command(flatten)]
+    follow: FollowArgs,
+}
+
+/// How a build is followed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FollowArgs {
+    /// Pause at this time of day, such as 07:00
+    #[arg(long, value_name = "TIME", value_parser = parse_time_of_day)]
+    until: Option<jiff::civil::Time>,
+
+    /// Leave when nothing but waiting was left for this long; 0 does not wait at all
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    max_wait: Option<Span>,
+
+    /// Write each event as a line of JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Say nothing but errors and questions
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+
+    #[command(flatten)]
+    config: ConfigFileArgs,
+}
+
+impl RunArgs {
+    /// The options that are settings.
+    fn setting_flags(&self) -> crate::settings::SettingFlags {
+        let mut flags = Vec::new();
+        if let Some(jobs) = self.jobs {
+            flags.push(("run.jobs", jobs.to_string(), "--jobs"));
+        }
+        if let Some(provider) = self.provider {
+            flags.push(("agent.provider", provider.name().to_owned(), "--provider"));
+        }
+        if let Some(model) = &self.model {
+            flags.push(("agent.model", model.clone(), "--model"));
+        }
+        if let Some(money) = self.max_cost {
+            flags.push((MAX_COST, money.to_string(), "--max-cost"));
+        }
+        if self.in_place {
+            flags.push(("run.in_place", true.to_string(), "--in-place"));
+        }
+        flags
+    }
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  unstuck run tasks/                          a folder of task files
+  unstuck run \"make the login test pass\"      one goal
+  unstuck run plan.md --jobs 3 --until 07:00  a plan, three at a time, until the morning
+  unstuck run tasks/ --max-cost 5 --detach    in the background, for at most $5
+  unstuck run tasks/ --dry-run                what would be done
+
+Exit codes: 0 everything is done; 1 some tasks were not; 3 waiting for a person and --max-wait is
+over; 4 paused; 75 limited and --max-wait is over; 77 and 78 when it could not begin.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  unstuck resume
+  unstuck resume --max-wait 0        from cron: do what can be done now, then leave";
 
 /// Runs `unstuck run`.
 pub(crate) fn run(
@@ -55,14 +168,14 @@ pub(crate) fn run(
     let project = project.with_settings(resolved.clone());
     let options = stored_options(&args.setting_flags(), args.follow.config.path.as_deref());
     project::create_runtime()?.block_on(async {
-        let tasks = match tasks::find_tasks(&project, &args.work, dir).await {
+        let tasks = match find_tasks(&project, &args.work, dir).await {
             Err(done @ CliError::Tasks(TasksError::AllDone)) => {
                 render::write_note(&format!("unstuck: {done}."));
                 return Ok(Exit::Done);
             }
             tasks => tasks?,
         };
-        let (mut tasks, left_out) = begun::leave_out_begun(&project, tasks).await?;
+        let (mut tasks, left_out) = leave_out_begun(&project, tasks).await?;
         if let Some(left_out) = left_out {
             render::write_note(&format!("unstuck: {left_out}."));
         }
@@ -72,7 +185,7 @@ pub(crate) fn run(
         let crew = BuildWorkers::create(&project, resolved).await?.with_options(options);
         let plan = crew.complete_plan(tasks)?;
         if args.dry {
-            return dry::show_plan(&crew, &plan, args.follow.json, terminal);
+            return show_plan(&crew, &plan, args.follow.json, terminal);
         }
         for concern in crew.check_plan(&plan).await? {
             render::write_note(&format!("unstuck: {}", concern.to_line()));
@@ -81,7 +194,7 @@ pub(crate) fn run(
             render::write_note(&line);
         }
         if args.detach {
-            return detach::start_in_background(&project, terminal);
+            return work::start_in_background(&project, terminal);
         }
         let work = RunWork { project: &project, crew: &crew, follow: &args.follow, terminal };
         work.carry_out(Some(plan)).await
@@ -100,7 +213,7 @@ pub(crate) fn resume(
     let store = project.open_store()?;
     project::create_runtime()?.block_on(async {
         let open = load_open_builds(&project, &store).await?;
-        let options = begin::load_options(&project, &store, &open).await?;
+        let options = load_options(&project, &store, &open).await?;
         let resolved = load_with_options(project.root(), &options, config)?;
         let project = project.with_settings(resolved.clone());
         let crew = BuildWorkers::create(&project, resolved).await?.with_options(options);
@@ -109,220 +222,75 @@ pub(crate) fn resume(
     })
 }
 
-/// The work to carry out, with its context.
-struct RunWork<'a> {
-    project: &'a LocalProject,
-    crew: &'a BuildWorkers,
-    follow: &'a FollowArgs,
-    terminal: &'a Terminal,
+/// A task in its JSON form.
+#[derive(Serialize)]
+struct DryRunRow<'a> {
+    name: &'a str,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    depends_on: &'a [String],
+    priority: i32,
+    provider: Option<&'a str>,
+    model: Option<String>,
+    allowed: &'a [String],
+    forbidden: &'a [String],
+    checks: &'a [String],
 }
 
-impl RunWork<'_> {
-    /// Starts the plan, or continues unfinished builds, and follows them to the end.
-    async fn carry_out(&self, plan: Option<Plan>) -> Result<Exit, CliError> {
-        let store = self.project.open_or_create_store()?;
-        let mut signals = EndSignals::new()?;
-        let mut view = RunOutput::new(self.follow, self.project, &store, self.terminal)?;
-        let mut seat = None;
-        let mut aside = None;
-        let ending = tokio::select! {
-            biased;
-            signal = signals.next() => {
-                view.report_ending()?;
-                BuildsEnding::Signal(signal)
-            }
-            ending = self.follow_to_end(&store, (&mut seat, &mut aside), plan, &mut view) => {
-                ending?
-            }
-        };
-        if let Some(aside) = aside {
-            aside.shut_down().await;
-        }
-        tokio::select! {
-            biased;
-            signal = signals.next() => return Ok(signal.to_exit()),
-            left = leave_project(seat) => left?,
-        }
-        view.close(&ending).await?;
-        match ending {
-            BuildsEnding::Background => detach::resume_in_background(self.project, self.terminal),
-            ending => Ok(ending.to_exit()),
-        }
+fn show_plan(
+    crew: &BuildWorkers,
+    plan: &Plan,
+    json: bool,
+    terminal: &Terminal,
+) -> Result<Exit, CliError> {
+    let rows: Vec<DryRunRow<'_>> = plan.iter().map(|(spec, _)| task_row(crew, spec)).collect();
+    let mut out = terminal.styled();
+    if json {
+        render::write_json(&mut out, &rows)?;
+        out.flush()?;
+        return Ok(Exit::Done);
     }
-
-    async fn follow_to_end(
-        &self,
-        store: &Arc<dyn Store>,
-        (place, aside): (&mut Option<ProjectSession>, &mut Option<RunServer>),
-        plan: Option<Plan>,
-        view: &mut RunOutput<'_>,
-    ) -> Result<BuildsEnding, CliError> {
-        let verb = if plan.is_some() { "run" } else { "resume" };
-        let mut patience = FollowLimits::new(self.follow);
-        // Pending answers may end a build as soon as the seat is taken.
-        let mut builds = match plan {
-            Some(_) => Vec::new(),
-            None => load_open_builds(self.project, store).await?,
-        };
-        let before = store.load_builds(self.project.name()).await?;
-        let mut is_asked_for = false;
-        if plan.is_none() && builds.is_empty() {
-            return Ok(BuildsEnding::NothingToDo);
-        }
-        let mut performing = PerformedBuilds::new(self.project);
-        loop {
-            let seat = place.insert(ProjectSession::open(self.project, store, verb).await?);
-            self.start_server(seat, store, aside, view).await?;
-            let followed = async {
-                performing.move_to(seat.connection()).await?;
-                if let Some(aside) = aside {
-                    aside.connect(seat.connection()).await?;
-                }
-                match &plan {
-                    Some(plan) if builds.is_empty() => {
-                        // A previous holder may have started the build without a response.
-                        let begun = if std::mem::replace(&mut is_asked_for, true) {
-                            self.find_begun_build(store, plan, &before).await?
-                        } else {
-                            None
-                        };
-                        builds.push(match begun {
-                            Some(build) => build,
-                            None => {
-                                self.crew.require_free_branch(store).await?;
-                                self.crew.start_build(seat.connection(), plan.clone()).await?
-                            }
-                        });
-                    }
-                    _ => self.crew.resume_builds(seat, store, &builds).await?,
-                }
-                let waited_for = OtherPerformers::WaitedFor;
-                self.crew
-                    .perform_builds(&mut performing, seat.connection(), store, &builds, waited_for)
-                    .await?;
-                view.follow_builds(&builds).await?;
-                follow::follow_until_end(seat, store, self.project, &builds, view, &mut patience)
-                    .await
-            };
-            match followed.await {
-                // The holder is gone, and the work goes on.
-                Ok(BuildsEnding::HolderGone) => {}
-                Err(error) if seat.is_holder_gone(&error) => {}
-                Ok(over @ (BuildsEnding::Done | BuildsEnding::SomeNotDone)) => {
-                    return self.open_pull_requests(seat, store, &builds, view, over).await;
-                }
-                ended => return ended,
+    let title = style::TITLE;
+    let dim = style::DIM;
+    let jobs = crew.settings().run.jobs;
+    let tasks = words::render_count(rows.len(), "task", "tasks");
+    writeln!(out, "{title}{tasks}, {jobs} at a time{title:#} {dim}· nothing is done{dim:#}")?;
+    for row in &rows {
+        let who = [row.provider, row.model.as_deref()].into_iter().flatten();
+        let who = who.collect::<Vec<_>>().join(", ");
+        let shown = words::plain_line(row.title);
+        writeln!(out, "\n{title}{}{title:#}  {shown}  {dim}{who}{dim:#}", row.name)?;
+        for (what, items) in
+            [("needs", row.depends_on), ("may change", row.allowed), ("checks", row.checks)]
+        {
+            if !items.is_empty() {
+                writeln!(out, "  {dim}{what}{dim:#} {}", words::plain_line(&items.join(", ")))?;
             }
         }
     }
-
-    /// Returns the build of the plan that is new since `before`.
-    async fn find_begun_build(
-        &self,
-        store: &Arc<dyn Store>,
-        plan: &Plan,
-        before: &[BuildRow],
-    ) -> Result<Option<BuildId>, CliError> {
-        let is_new = |row: &&BuildRow| before.iter().all(|known| known.id != row.id);
-        for row in store.load_builds(self.project.name()).await?.iter().filter(is_new) {
-            let begun = store.load_build_tasks(self.project.name(), row.id).await?;
-            if begun.iter().map(|task| &*task.spec).eq(plan.iter().map(|(spec, _)| spec)) {
-                return Ok(Some(row.id));
-            }
-        }
-        Ok(None)
+    if rows.iter().any(|row| row.checks.is_empty()) {
+        writeln!(
+            out,
+            "\n{dim}Tasks without checks are not checked: set validate.pre_commit in unstuck.toml.{dim:#}"
+        )?;
     }
-
-    /// Serves the project while this process is the holder. Otherwise the holder serves it.
-    async fn start_server(
-        &self,
-        seat: &ProjectSession,
-        store: &Arc<dyn Store>,
-        aside: &mut Option<RunServer>,
-        view: &mut RunOutput<'_>,
-    ) -> Result<(), CliError> {
-        let server = &self.crew.settings().server;
-        if aside.is_none() && server.during_run && seat.holder_handle().is_some() {
-            match RunServer::start(self.project, store, server).await {
-                Ok(begun) => {
-                    view.show_server(&begun.face)?;
-                    *aside = Some(begun);
-                }
-                // The work does not need the server.
-                Err(error) => {
-                    view.write_message(&format!("unstuck: nothing is served: {error}."))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Reports the branches that were not pushed to their remote, with the command that pushes them.
-    async fn report_unpushed(
-        &self,
-        store: &Arc<dyn Store>,
-        builds: &[BuildId],
-        view: &mut RunOutput<'_>,
-    ) -> Result<(), CliError> {
-        if !self.crew.settings().run.push {
-            return Ok(());
-        }
-        for build in builds {
-            let name = self.project.name();
-            let seen = (false, project::now());
-            let facts = BuildFacts::load(store.as_ref(), name, Some(*build), seen).await?;
-            if let Some(left) = facts.as_ref().and_then(find_missing_push) {
-                view.write_message(&format!(
-                    "unstuck: {build} was not pushed to {}. {}",
-                    left.remote,
-                    left.render_advice()
-                ))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Opens the pull requests that the settings ask for. A failure does not undo any work.
-    async fn open_pull_requests(
-        &self,
-        seat: &ProjectSession,
-        store: &Arc<dyn Store>,
-        builds: &[BuildId],
-        view: &mut RunOutput<'_>,
-        mut ending: BuildsEnding,
-    ) -> Result<BuildsEnding, CliError> {
-        self.report_unpushed(store, builds, view).await?;
-        if !self.crew.settings().run.pull_request {
-            return Ok(ending);
-        }
-        for build in builds {
-            match land::open_pull_request(self.project, store, seat, *build).await {
-                Ok(Some(url)) => {
-                    view.write_message(&format!("unstuck: pull request of {build}: {url}"))?;
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    view.write_message(&format!(
-                        "unstuck: {build} has no pull request: {error}. `unstuck land {build} --pr` \
-                         tries again."
-                    ))?;
-                    ending = BuildsEnding::SomeNotDone;
-                }
-            }
-        }
-        Ok(ending)
-    }
+    out.flush()?;
+    Ok(Exit::Done)
 }
 
-/// Leaves the project, so that nothing keeps running.
-async fn leave_project(seat: Option<ProjectSession>) -> Result<(), CliError> {
-    match seat {
-        Some(seat) => seat.leave().await,
-        None => Ok(()),
+fn task_row<'a>(crew: &'a BuildWorkers, spec: &'a TaskSpec) -> DryRunRow<'a> {
+    let settings = crew.settings();
+    DryRunRow {
+        name: &spec.name,
+        title: &spec.title,
+        file: spec.file.as_deref(),
+        depends_on: &spec.depends_on,
+        priority: spec.priority,
+        provider: spec.provider.as_deref(),
+        model: crew.worker_factory().model_for(spec),
+        allowed: &spec.scope.allowed,
+        forbidden: &spec.scope.forbidden,
+        checks: spec.validate.as_ref().unwrap_or(&settings.validate.pre_commit),
     }
-}
-
-/// Returns this program as the guard of child processes.
-fn process_guard() -> Result<GuardCommand, CliError> {
-    project::own_guard()
 }

@@ -2,31 +2,27 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildId, BuildState, Event, GateKey, GateState, PauseCause, QuestionId, RecordedEvent, RunId,
-    TaskId, TaskState,
+    BuildId, BuildState, Event, PauseCause, QuestionId, RecordedEvent, RunId, TaskId, TaskState,
 };
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::text::failure_phrase_with_step;
-use unstuck_core::time::Time;
 use unstuck_runner::{RunnerNotice, collect_kick_commands};
-use unstuck_store::tables::{BuildRow, GateRow, QuestionStatus, TaskRow};
+use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{EventPage, Store};
 
-use super::ending::BuildsEnding;
-use super::in_place::{self, is_in_place};
+use super::FollowArgs;
+use super::ending::{BuildsEnding, render_limited, write_head, write_line, write_summary};
 use super::live::{LiveRequest, LiveView};
-use super::tick;
-use crate::args::FollowArgs;
+use super::own_tree::{self, is_in_place};
 use crate::commands::inbox;
-use crate::commands::jobs::current_watcher;
+use crate::commands::jobs::find_watcher;
 use crate::commands::serve::HttpFrontend;
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectSession, now};
-use crate::render::{self, Terminal, stand, style, when, words, write_event_json};
+use crate::render::{self, Terminal, words, write_event_json};
 
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
@@ -116,10 +112,10 @@ impl<'a> RunOutput<'a> {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
                 // A killed process may not have ticked it.
                 if task.moved.state == TaskState::Done && !is_in_place(self.project) {
-                    tick::tick_off(
+                    own_tree::tick_off(
                         self.project,
                         &task.spec,
-                        tick::done_mark(task.moved.unchanged.as_ref()),
+                        own_tree::done_mark(task.moved.unchanged.as_ref()),
                     );
                 }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
@@ -203,7 +199,7 @@ impl<'a> RunOutput<'a> {
             && !is_in_place(self.project)
             && let Some(spec) = self.ours.specs.get(task)
         {
-            tick::tick_off(self.project, spec, tick::done_mark(unchanged.as_ref()));
+            own_tree::tick_off(self.project, spec, own_tree::done_mark(unchanged.as_ref()));
         }
         match (&mut self.kind, narration) {
             (RunOutputKind::Json, _) => {
@@ -306,7 +302,7 @@ impl<'a> RunOutput<'a> {
             return Ok(());
         }
         // A server beside this process takes over its builds.
-        let served = current_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
+        let served = find_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
         self.write_message(if served {
             "unstuck: ending. Once more to end at once; `unstuck serve` goes on, unless you `unstuck pause` it."
         } else {
@@ -335,7 +331,7 @@ impl<'a> RunOutput<'a> {
         self.catch_up().await?;
         if is_in_place(self.project) {
             for line in
-                in_place::revert_left_out(self.project, &*self.store, &self.load_rows().await?)
+                own_tree::revert_left_out(self.project, &*self.store, &self.load_rows().await?)
                     .await?
             {
                 self.write_message(&line)?;
@@ -359,7 +355,7 @@ impl<'a> RunOutput<'a> {
         if *ending == BuildsEnding::NothingToDo {
             return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
         }
-        let branch = in_place::own_branch(self.project).await;
+        let branch = own_tree::own_branch(self.project).await;
         let rows = self.load_rows().await?;
         for (row, tasks) in &rows {
             let mut out = self.terminal.styled();
@@ -401,112 +397,4 @@ impl<'a> RunOutput<'a> {
         }
         Ok(rows)
     }
-}
-
-fn write_head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
-    let id = build.id;
-    let tasks = words::render_count(build.tasks as usize, "task", "tasks");
-    writeln!(
-        out,
-        "{title}build {id}{title:#} · {tasks} {dim}· answer with `unstuck inbox`{dim:#}"
-    )?;
-    out.flush()
-}
-
-fn write_line(
-    out: &mut impl io::Write,
-    recorded: &RecordedEvent,
-    narration: &str,
-) -> io::Result<()> {
-    let dim = style::DIM;
-    let at = when::render_stamp(recorded.at);
-    let (mark, color) = style::event_mark(&recorded.event);
-    let said = words::plain_line(narration);
-    writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
-    out.flush()
-}
-
-/// Formats that the service is limited or that a step is retried, the end of the wait as far as known, and
-/// how to continue.
-fn render_limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) -> String {
-    let rests = builds.iter().filter_map(|(build, _)| match build.state {
-        BuildState::Sleeping { until } => Some(until),
-        _ => None,
-    });
-    let opens = |key: GateKey| {
-        let gate = gates.iter().find(|row| row.key == key)?;
-        if let GateState::Waiting { until } = gate.state { Some(until) } else { None }
-    };
-    let tasks = || builds.iter().flat_map(|(_, tasks)| tasks);
-    let waits = tasks().filter_map(|task| match task.moved.state {
-        TaskState::BackingOff { until, gate, .. } => until.or_else(|| opens(gate?)),
-        _ => None,
-    });
-    let at_gate = |task: &&TaskRow| match task.moved.state {
-        TaskState::BackingOff { gate, .. } => Some(gate.is_some()),
-        _ => None,
-    };
-    // A step that failed for a passing reason is repeated, which tells nothing about the service.
-    let again = tasks().find(|task| at_gate(task) == Some(false));
-    let again = again.filter(|_| !tasks().any(|task| at_gate(&task) == Some(true)));
-    let rests = rests.min();
-    let waits = waits.min();
-    let until = waits.or(rests).filter(|until| *until > now);
-    let until = until.map(|until| when::render_until(until, now));
-    let over = "and --max-wait is over; `unstuck resume` goes on";
-    if let Some(task) = again
-        && let Some(fault) = &task.moved.failure
-    {
-        let name = task.spec.display_name();
-        let why = failure_phrase_with_step(fault);
-        let at = until.map_or_else(String::new, |until| format!(" at {until}"));
-        return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
-    }
-    let what = match waits {
-        None if rests.is_some() => "the budget for now is spent",
-        _ => "the service is limited",
-    };
-    let until = until.map_or_else(String::new, |until| format!(" until {until}"));
-    format!("unstuck: {what}{until}, {over}")
-}
-
-/// Writes the summary of a build.
-fn write_summary(
-    out: &mut impl io::Write,
-    build: &BuildRow,
-    tasks: &[TaskRow],
-    own_branch: Option<&str>,
-) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
-    let all = words::render_count(tasks.len(), "task", "tasks");
-    let done = stand::render_counts(&all, build, tasks);
-    let cost = words::render_amount(build.spent);
-    let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
-    writeln!(out, "\n{title}build {}: {done}{title:#}{dim}{cost}{dim:#}", build.id)?;
-    for task in tasks {
-        let (mark, color) = stand::task_mark(&task.moved.state);
-        let name = words::task_name(task.id, &task.spec);
-        let attempts = words::render_count(task.moved.attempts as usize, "attempt", "attempts");
-        let cost = words::render_amount(task.moved.spent);
-        let unchanged = stand::needed_no_change(task);
-        let needed = if unchanged { "needed no change".to_owned() } else { String::new() };
-        let more = [needed, attempts, cost].into_iter().filter(|part| !part.is_empty());
-        let more = more.collect::<Vec<_>>().join(" · ");
-        writeln!(out, "  {color}{mark}{color:#} {name}  {dim}{more}{dim:#}")?;
-    }
-    let is_shipped =
-        |task: &TaskRow| task.moved.state == TaskState::Done && !stand::needed_no_change(task);
-    if !tasks.iter().any(is_shipped) {
-        return Ok(());
-    }
-    if let Some(branch) = own_branch {
-        writeln!(out, "{dim}The work is on your own branch {branch}.{dim:#}")?;
-    } else {
-        let id = build.id;
-        writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
-    }
-    Ok(())
 }

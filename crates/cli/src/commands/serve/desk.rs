@@ -11,18 +11,20 @@ use unstuck_core::policy::Policy;
 use unstuck_runner::notify::{ChannelTestResult, send_test_messages};
 use unstuck_runner::{Decider, StateQuery, StateQueryResult};
 use unstuck_server::{
-    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError,
+    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ProjectRegistration,
+    QuestionAudience, ReadinessError,
 };
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
 
 use crate::build::project_redactor;
-use crate::commands::jobs;
-use crate::commands::run::{
-    BuildWorkers, OtherPerformers, PerformedBuilds, load_open_builds, tasks,
+use crate::commands::builds::{
+    BuildWorkers, OtherPerformers, PerformedBuilds, goal_task, load_open_builds, project_tasks,
 };
+use crate::commands::jobs;
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection};
+use crate::settings::InboxAudienceSetting;
 
 /// Maximum time that a request waits while the holder changes, which takes a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,6 +52,16 @@ impl ServedProjectHost {
         let post = watch::Sender::new(None);
         let performing = Mutex::new(PerformedBuilds::new(&project));
         Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
+    }
+
+    /// Returns the project as the server shows it.
+    pub(super) fn to_registration(self: &Arc<Self>) -> ProjectRegistration {
+        ProjectRegistration {
+            name: Arc::clone(self.project.name()),
+            store: Arc::clone(&self.store),
+            host: Arc::clone(self) as _,
+            audience: question_audience(&self.project),
+        }
     }
 
     /// Requires that the jobs of the project run as long as it is served.
@@ -93,7 +105,7 @@ impl ServedProjectHost {
         if rustix::fs::statvfs(self.project.unstuck_folder()).is_ok_and(full) {
             return Err(ReadinessError::Disk);
         }
-        if self.keeps_jobs && self.has_jobs() && jobs::current_watcher(&self.project).is_none() {
+        if self.keeps_jobs && self.has_jobs() && jobs::find_watcher(&self.project).is_none() {
             return Err(ReadinessError::Jobs);
         }
         Ok(())
@@ -128,8 +140,8 @@ impl ProjectHost for ServedProjectHost {
         // A build has the settings of the moment at which it is ordered.
         let project = self.project.reload_settings().map_err(not_now)?;
         let tasks = match work {
-            BuildStartRequest::Goal(words) => tasks::goal_task(&project, words),
-            BuildStartRequest::Files(paths) => tasks::project_tasks(&project, &paths).await,
+            BuildStartRequest::Goal(words) => goal_task(&project, words),
+            BuildStartRequest::Files(paths) => project_tasks(&project, &paths).await,
         };
         let tasks = tasks.map_err(malformed)?;
         let settings = project.settings().map_err(not_now)?;
@@ -198,6 +210,14 @@ impl ProjectHost for ServedProjectHost {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(ReadinessError::Holder),
         }
+    }
+}
+
+/// Returns the audience of a project's questions, from its settings.
+fn question_audience(project: &LocalProject) -> QuestionAudience {
+    match project.settings().map(|resolved| resolved.settings.inbox.audience) {
+        Ok(InboxAudienceSetting::Plain) => QuestionAudience::Plain,
+        Ok(InboxAudienceSetting::Developer) | Err(_) => QuestionAudience::Developer,
     }
 }
 

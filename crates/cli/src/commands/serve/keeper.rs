@@ -12,8 +12,8 @@ use unstuck_server::ServerState;
 use unstuck_store::Store;
 
 use super::desk::{ServedProjectHost, render_error_line};
+use crate::commands::builds::{BuildWorkers, OtherPerformers, load_open_builds};
 use crate::commands::jobs::{self, JobWatcher, WatchOutputMode};
-use crate::commands::run::{BuildWorkers, OtherPerformers, load_open_builds};
 use crate::error::{CliError, JobsError};
 use crate::project::{LocalProject, ProjectConnection, ProjectMessage, ProjectSession};
 use crate::render;
@@ -147,7 +147,7 @@ impl ProjectSupervisor {
             if let Some(watch) = watch {
                 return watch.watch_from(seat, heard).await;
             }
-            let mut free = pin!(jobs::watcher_gone(&self.project));
+            let mut free = pin!(jobs::wait_until_watcher_gone(&self.project));
             loop {
                 tokio::select! {
                     biased;

@@ -1,12 +1,12 @@
 //! `unstuck serve`: serves the inbox, the pages and the API of several projects.
 
-mod aside;
 mod desk;
-mod face;
+mod frontend;
 mod keeper;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,19 +14,51 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_server::{ProjectRegistration, QuestionAudience};
 
-use crate::args::ServeArgs;
+use self::desk::ServedProjectHost;
+pub(super) use self::frontend::{HttpFrontend, RunServer};
+use self::keeper::ProjectSupervisor;
 use crate::error::{CliError, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, EndSignal, EndSignals, LocalProject};
 use crate::render::{Terminal, style};
-use crate::settings::{self, ServerSettings};
+use crate::settings::ServerSettings;
 
-pub(super) use aside::RunServer;
-use desk::ServedProjectHost;
-pub(super) use face::HttpFrontend;
-use keeper::ProjectSupervisor;
+/// Serve the inbox, the pages and the API
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Serves the inbox, the pages and the HTTP API of one or more projects, and goes on with their \
+        builds and jobs, until it is interrupted. Only this machine can reach it unless --bind says \
+        otherwise; every request needs a token. The first one is made at the first start, and a link to \
+        sign in is printed at every start.\n\n\
+        To reach it from elsewhere, put a proxy with TLS in front and name its address with --public.",
+    after_long_help = EXAMPLES
+)]
+pub(crate) struct ServeArgs {
+    /// The folders of the projects; without any, the one here
+    #[arg(value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+
+    /// Listen here; without it `server.bind` of the settings, which is 127.0.0.1:7424
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    bind: Option<SocketAddr>,
+
+    /// An address under which it is reached from elsewhere, with its `https://`
+    #[arg(long, value_name = "URL")]
+    public: Vec<String>,
+
+    /// All requests come from a proxy that says whom it got them from
+    #[arg(long)]
+    behind_proxy: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unstuck serve                                  this project, for this machine
+  unstuck serve ~/shop ~/blog                    two projects in one inbox
+  unstuck serve --public https://inbox.example.org --behind-proxy
+                                                 behind a proxy with TLS
+  unstuck token make --role answerer --name anna a token for a person who answers";
 
 pub(crate) fn run(
     args: &ServeArgs,
@@ -37,7 +69,7 @@ pub(crate) fn run(
     let settings = server_settings(args, &projects)?;
     let serving = async {
         let mut signals = EndSignals::new()?;
-        let listener = face::bind_listener(settings.bind).await?;
+        let listener = frontend::bind_listener(settings.bind).await?;
         let served = ServeProcess::open(&settings, &listener, projects).await?;
         let signal = served.run_until_end(listener, &mut signals, terminal).await?;
         Ok(signal.to_exit())
@@ -102,14 +134,6 @@ struct ServeProcess {
     stop: CancellationToken,
 }
 
-/// Returns the audience of a project's questions, from its settings.
-fn question_audience(project: &LocalProject) -> QuestionAudience {
-    match project.settings().map(|resolved| resolved.settings.inbox.audience) {
-        Ok(settings::InboxAudienceSetting::Plain) => QuestionAudience::Plain,
-        Ok(settings::InboxAudienceSetting::Developer) | Err(_) => QuestionAudience::Developer,
-    }
-}
-
 impl ServeProcess {
     async fn open(
         settings: &ServerSettings,
@@ -123,12 +147,7 @@ impl ServeProcess {
             let store = project.open_or_create_store()?;
             let desk = ServedProjectHost::new(project.clone(), Arc::clone(&store))?.with_jobs();
             let desk = Arc::new(desk);
-            hosted.push(ProjectRegistration {
-                name: Arc::clone(project.name()),
-                store: Arc::clone(&store),
-                host: Arc::clone(&desk) as _,
-                audience: question_audience(&project),
-            });
+            hosted.push(desk.to_registration());
             keepers.push((project, store, desk));
         }
         let face = HttpFrontend::open(listener, settings, hosted, stop.clone()).await?;

@@ -6,20 +6,33 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use unstuck_core::engine::QuestionId;
+use unstuck_core::engine::{BuildState, PauseCause, QuestionId};
 use unstuck_core::policy::{Amount, Policy};
+use unstuck_runner::TaskLocks;
 use unstuck_store::tables::{
     BuildRow, GateRow, QuestionRow, QuestionStatus, SignatureRow, TaskRow,
 };
 use unstuck_store::{Answer, Holder, Store, StoreError};
 
 use self::page::StatusPageOptions;
-use crate::args::StatusArgs;
-use crate::commands::performer::Performers;
+use super::{jobs, mcp};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
+use crate::render::stand::TaskPerformer;
 use crate::render::{self, Terminal};
+
+/// Show where everything stands
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusArgs {
+    /// Show ids, codes and counters as well
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
 
 pub(crate) fn run(
     args: &StatusArgs,
@@ -131,4 +144,60 @@ async fn load_spent(store: &dyn Store, project: &str, day: u64) -> Result<Amount
     let costs = store.load_costs(project, day).await?;
     let of_day = costs.iter().filter(|cost| cost.day == day);
     Ok(of_day.fold(Amount::ZERO, |sum, cost| sum.saturating_add(cost.spent)))
+}
+
+/// The processes of a project.
+pub(super) struct Performers {
+    turns: TaskLocks,
+    is_held: bool,
+    /// The process that runs the scheduled jobs.
+    pub(super) watcher: Option<Holder>,
+    /// The jobs that the settings define.
+    pub(super) jobs: Option<jobs::ConfiguredJobs>,
+}
+
+impl Performers {
+    pub(super) fn inspect(project: &LocalProject, is_held: bool) -> Self {
+        Self {
+            turns: TaskLocks::new(project.runs_folder()),
+            is_held,
+            watcher: jobs::find_watcher(project),
+            jobs: jobs::ConfiguredJobs::from_project(project).ok(),
+        }
+    }
+
+    /// Returns whether a process performs a build.
+    pub(super) fn is_performed(&self, build: &BuildRow, rows: &[TaskRow]) -> bool {
+        self.is_held
+            && (is_reported_only(build, rows.first()) || self.turns.is_build_locked(build.id))
+    }
+
+    /// Returns the performer of a task.
+    pub(super) fn performer_of(&self, build: &BuildRow, row: &TaskRow) -> TaskPerformer {
+        let at_work = if build.standing {
+            self.runs_job(row) || self.turns.is_task_locked(row.id)
+        } else {
+            is_reported_only(build, Some(row)) || self.turns.is_build_locked(build.id)
+        };
+        match build.state {
+            BuildState::Paused { cause: PauseCause::Person } => TaskPerformer::Paused,
+            _ if self.is_held && at_work => TaskPerformer::AtWork,
+            _ if build.standing && !self.is_defined(row) => TaskPerformer::NextExec,
+            _ => TaskPerformer::NextStart,
+        }
+    }
+
+    /// Returns whether a process runs a job at its times.
+    fn runs_job(&self, row: &TaskRow) -> bool {
+        self.watcher.is_some() && self.is_defined(row)
+    }
+
+    fn is_defined(&self, row: &TaskRow) -> bool {
+        self.jobs.as_ref().is_some_and(|jobs| jobs.find(&row.spec.name).is_ok())
+    }
+}
+
+/// Returns whether the work is done by another runtime and only reported here.
+fn is_reported_only(build: &BuildRow, row: Option<&TaskRow>) -> bool {
+    build.session.is_some() || row.is_some_and(|row| mcp::is_client_task(&row.spec))
 }

@@ -1,7 +1,6 @@
 //! Lays out the [`BrowseBoard`] as lines that fit the window. Pure.
 
-use super::board::{BrowseBoard, BrowseCard, BrowsePlace, CardChoice};
-use super::line::LineEditor;
+use super::board::{BrowseBoard, BrowseCard, BrowsePlace, CardChoice, LineEditor};
 use crate::render::screen::ScreenSize;
 use crate::render::{style, words, wrap_text};
 

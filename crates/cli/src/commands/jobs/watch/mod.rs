@@ -1,26 +1,27 @@
-//! `unstuck jobs --watch`: runs the scheduled jobs until it is interrupted.
+//! `unstuck jobs --watch`: runs the scheduled jobs until it is interrupted. A lock makes sure that a single
+//! process runs the jobs of a project.
 
 mod changes;
-mod define;
 mod ready;
 mod say;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 use unstuck_core::engine::{Command, Event, RecordedEvent, TaskId};
 use unstuck_runner::jobs::{JobsPerformer, Scheduler};
 use unstuck_runner::{PerformScope, RunnerNotice, SystemClock};
-use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
+use unstuck_store::{Holder, Store};
+use unstuck_world::process::FileLock;
 
 use self::changes::SettingsWatch;
 use self::ready::{JobsDifference, PreparedJobs};
 use self::say::WatchOutput;
 pub(in crate::commands) use self::say::WatchOutputMode;
 use super::defined::{find_job_rows, job_timetable};
-use super::watcher::WatcherLock;
 use crate::commands::exec::JobReporter;
 use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
@@ -177,7 +178,7 @@ impl<'a> JobWatcher<'a> {
 
     /// Defines the jobs and performs them from this seat.
     async fn begin_round(&self, seat: &ProjectSession) -> Result<WatchRound, CliError> {
-        let rows = define::define_jobs(&self.ready, seat, self.store, self.project).await?;
+        let rows = ready::define_jobs(&self.ready, seat, self.store, self.project).await?;
         self.ready.attach_repairs(seat, self.store);
         let mut scheduler = Scheduler::new(Arc::new(SystemClock));
         for job in self.ready.all() {
@@ -251,7 +252,7 @@ impl<'a> JobWatcher<'a> {
         difference: &JobsDifference,
     ) -> Result<(), CliError> {
         self.world.replace_jobs(self.ready.worlds(|name| difference.is_new_or_changed(name)));
-        let rows = define::define_jobs(&self.ready, seat, self.store, self.project).await?;
+        let rows = ready::define_jobs(&self.ready, seat, self.store, self.project).await?;
         self.ready.attach_repairs(seat, self.store);
         for job in self.ready.all() {
             let name = job.name.as_str().to_owned();
@@ -298,4 +299,45 @@ async fn wait_for_change(changes: Option<&mut SettingsWatch>) {
         Some(changes) => changes.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// The guard of the watcher; this process runs the jobs until it is dropped.
+struct WatcherLock {
+    _turn: FileLock,
+}
+
+impl WatcherLock {
+    /// Becomes the watcher, unless another process is.
+    fn acquire(project: &LocalProject, verb: &str) -> Result<Self, CliError> {
+        let unusable = |source| CliError::Folder {
+            place: project.watcher_path().display().to_string(),
+            source,
+        };
+        let Some(turn) = FileLock::try_acquire(&project.watcher_lock_path()).map_err(unusable)?
+        else {
+            return Err(JobsError::Watched { holder: read_watcher(project) }.into());
+        };
+        let us = serde_json::to_vec(&project::describe_holder(verb)).unwrap_or_default();
+        fs::write(project.watcher_path(), us).map_err(unusable)?;
+        Ok(Self { _turn: turn })
+    }
+}
+
+/// Returns the current watcher, if there is one.
+pub(crate) fn find_watcher(project: &LocalProject) -> Option<Holder> {
+    let path = project.watcher_lock_path();
+    let taken = path.exists() && matches!(FileLock::try_acquire(&path), Ok(None));
+    taken.then(|| read_watcher(project))
+}
+
+/// Returns when there is no watcher any more.
+pub(crate) async fn wait_until_watcher_gone(project: &LocalProject) {
+    // Without the lock there is nothing to wait for.
+    let _ = FileLock::acquire(&project.watcher_lock_path()).await;
+}
+
+fn read_watcher(project: &LocalProject) -> Holder {
+    let written = fs::read(project.watcher_path()).ok();
+    let written = written.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    written.unwrap_or_else(|| Holder { pid: 0, ..project::describe_holder("jobs --watch") })
 }

@@ -1,0 +1,95 @@
+//! Changes in the operator's own tree: ticks the done items of a plan, and treats a run that works in place.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_core::engine::TaskState;
+use unstuck_core::plan::TaskSpec;
+use unstuck_core::plan::file::{ChecklistMark, tick_item};
+use unstuck_runner::build::save_left_out_work;
+use unstuck_store::Store;
+use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_world::workspace;
+
+use crate::error::CliError;
+use crate::project::{LocalProject, now};
+use crate::render::{self, words};
+
+/// Builds with their tasks.
+type BuildTaskRows = [(BuildRow, Vec<TaskRow>)];
+
+/// Returns whether the work happens in the operator's tree. There a plan is not ticked before the end,
+/// because that would be a change of its own.
+pub(super) fn is_in_place(project: &LocalProject) -> bool {
+    project.settings().is_ok_and(|resolved| resolved.settings.run.in_place)
+}
+
+/// Returns the operator's branch that holds the work.
+pub(super) async fn own_branch(project: &LocalProject) -> Option<String> {
+    if !is_in_place(project) {
+        return None;
+    }
+    let repository = workspace::ProjectRepository::open("git", project.root()).await.ok()?;
+    let branch = repository.git().current_branch().await.ok()??;
+    Some(branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned())
+}
+
+/// Reverts the changes of tasks that were left out and returns messages about them; then ticks the done
+/// items of ended builds.
+pub(super) async fn revert_left_out(
+    project: &LocalProject,
+    store: &dyn Store,
+    rows: &BuildTaskRows,
+) -> Result<Vec<String>, CliError> {
+    let repository = workspace::ProjectRepository::open("git", project.root()).await?;
+    let mut said = Vec::new();
+    for (build, tasks) in rows {
+        let kept = (store, &**project.name());
+        for (task, run) in save_left_out_work(&repository, kept, build.id, now()).await? {
+            said.push(format!(
+                "unstuck: what was done for “{}” is taken out of your files again; `git show {}` shows it.",
+                words::task_name(task.id, &task.spec),
+                run.saved_ref()
+            ));
+        }
+        let done = tasks.iter().filter(|task| task.moved.state == TaskState::Done);
+        for task in done.filter(|_| build.state.has_ended()) {
+            tick_off(project, &task.spec, done_mark(task.moved.unchanged.as_ref()));
+        }
+    }
+    Ok(said)
+}
+
+/// Marks the item of this task, if it was an item and is still open. A plan that cannot be written does not
+/// stop the run.
+pub(super) fn tick_off(project: &LocalProject, spec: &TaskSpec, mark: ChecklistMark) {
+    let Some(file) = &spec.file else { return };
+    let path = project.root().join(file);
+    let Ok(text) = fs::read_to_string(&path) else { return };
+    if let Some(ticked) = tick_item(&text, &spec.name, mark)
+        && let Err(error) = replace_file(&path, &ticked)
+    {
+        render::write_note(&format!("unstuck: {file} could not be ticked: {error}"));
+    }
+}
+
+/// Returns the mark for the box of a done task.
+pub(super) const fn done_mark(unchanged: Option<&Arc<str>>) -> ChecklistMark {
+    if unchanged.is_some() { ChecklistMark::NotNeeded } else { ChecklistMark::Done }
+}
+
+/// Replaces a file atomically: a reader finds the old text or the new one, never a part.
+fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut file = fs::File::create(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(fs::metadata(path)?.permissions())?;
+    file.sync_all()?;
+    fs::rename(&draft, path).inspect_err(|_| {
+        let _ = fs::remove_file(&draft);
+    })
+}
