@@ -119,23 +119,23 @@ const HEADS: &str = "refs/heads/";
 
 /// The leftovers that were found or removed.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct SweepResult {
+struct SweepResult {
     /// Set if the leftovers were removed, not only listed.
-    pub(super) removed: bool,
-    pub(super) things: Vec<SweepItem>,
+    removed: bool,
+    things: Vec<SweepItem>,
     /// Number of saved attempts, which stay.
-    pub(super) attempts: usize,
+    attempts: usize,
     /// Bytes that are free now, or would be.
-    pub(super) freed_bytes: u64,
+    freed_bytes: u64,
 }
 
 /// A worktree or a branch.
 #[derive(Debug, Serialize)]
-pub(super) struct SweepItem {
-    pub(super) what: String,
-    pub(super) bytes: u64,
+struct SweepItem {
+    what: String,
+    bytes: u64,
     /// The reason for keeping it; `None` if it is removed.
-    pub(super) kept: Option<String>,
+    kept: Option<String>,
 }
 
 impl SweepResult {
@@ -279,11 +279,7 @@ impl BuildSweep<'_> {
 /// Columns by which the reason for keeping a leftover is indented.
 const INDENT: usize = 4;
 
-pub(super) fn write_page(
-    out: &mut impl Write,
-    swept: &SweepResult,
-    width: usize,
-) -> io::Result<()> {
+fn write_page(out: &mut impl Write, swept: &SweepResult, width: usize) -> io::Result<()> {
     let (gone, kept): (Vec<&SweepItem>, Vec<&SweepItem>) =
         swept.things.iter().partition(|thing| thing.kept.is_none());
     let title = style::TITLE;

@@ -115,7 +115,7 @@ struct NightFolder {
 
 impl NightFolder {
     /// Opens the folder of the night with this seed; that of an interrupted night still exists.
-    pub(super) fn open(seed: u64) -> Result<Self, CliError> {
+    fn open(seed: u64) -> Result<Self, CliError> {
         let path = project::user_state_folder().join("demo").join(seed.to_string());
         let goes_on = path.exists();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
@@ -123,7 +123,7 @@ impl NightFolder {
         Ok(Self { path, goes_on })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    fn path(&self) -> &Path {
         &self.path
     }
 
@@ -133,7 +133,7 @@ impl NightFolder {
     }
 
     /// Removes the folder at the end of the night. The next night finds files that cannot be removed.
-    pub(super) fn remove(&self) {
+    fn remove(&self) {
         let _ = fs::remove_dir_all(&self.path);
     }
 }

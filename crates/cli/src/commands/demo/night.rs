@@ -127,7 +127,7 @@ struct Night {
     running: JoinHandle<RunnerResult>,
     notices: broadcast::Receiver<RunnerNotice>,
     /// Number of events in the journal at the start of this process.
-    pub(super) read_back: u64,
+    read_back: u64,
     /// The sequence number of the last event shown.
     told: u64,
 }
@@ -144,7 +144,7 @@ enum NightState {
 
 impl Night {
     /// Begins a night in a folder, or continues one that was interrupted there.
-    pub(super) async fn begin(folder: &Path, seed: u64) -> Result<Self, CliError> {
+    async fn begin(folder: &Path, seed: u64) -> Result<Self, CliError> {
         let project: Arc<str> = Arc::from(format!("demo-{seed}"));
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("state.db"))?);
         let clock = Arc::new(NightClock::starting_at(when::first_evening()));
@@ -186,11 +186,11 @@ impl Night {
     }
 
     /// Waits until all work of the current virtual moment is complete.
-    pub(super) async fn settle(&self) {
+    async fn settle(&self) {
         self.clock.settle().await;
     }
 
-    pub(super) fn now(&self) -> Time {
+    fn now(&self) -> Time {
         self.clock.now()
     }
 
@@ -223,15 +223,12 @@ impl Night {
         Ok(self.handle.read_state(look).await?)
     }
 
-    pub(super) async fn load_question(
-        &self,
-        id: QuestionId,
-    ) -> Result<Option<QuestionRow>, CliError> {
+    async fn load_question(&self, id: QuestionId) -> Result<Option<QuestionRow>, CliError> {
         Ok(self.store.load_question(&self.project, id).await?)
     }
 
     /// Records an answer like any other client: a row in the store, then a notice to the loop.
-    pub(super) async fn record_answer(&self, answer: Answer) -> Result<(), CliError> {
+    async fn record_answer(&self, answer: Answer) -> Result<(), CliError> {
         self.clock.advance_to(self.clock.now() + ANSWER_TAKES);
         self.store.record_answer(&self.project, answer).await?;
         self.handle.take_answers().await?;
@@ -239,7 +236,7 @@ impl Night {
     }
 
     /// Returns the report of the night, the same as for any build.
-    pub(super) async fn load_report(&self) -> Result<Option<BuildReport>, CliError> {
+    async fn load_report(&self) -> Result<Option<BuildReport>, CliError> {
         let seen = (false, self.now());
         let facts = BuildFacts::load(self.store.as_ref(), &self.project, None, seen).await?;
         Ok(facts.as_ref().map(BuildReport::from_facts))
@@ -250,7 +247,7 @@ impl Night {
     }
 
     /// Releases the store in an orderly way.
-    pub(super) async fn shut_down(self) -> Result<(), CliError> {
+    async fn shut_down(self) -> Result<(), CliError> {
         self.handle.shut_down(false).await;
         self.running.await.map_err(|_| CommandError::Ended)??;
         Ok(())

@@ -118,7 +118,7 @@ impl NightClock {
 }
 
 /// A guard that stops time while it is held.
-pub(super) struct ClockPause<'a>(&'a NightClock);
+struct ClockPause<'a>(&'a NightClock);
 
 impl Drop for ClockPause<'_> {
     fn drop(&mut self) {

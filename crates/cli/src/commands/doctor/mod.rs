@@ -190,27 +190,27 @@ fn render_verdict(findings: &[DoctorFinding]) -> String {
 
 /// A finding of the doctor.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct DoctorFinding {
+struct DoctorFinding {
     /// The topic, in one word.
-    pub(super) about: &'static str,
-    pub(super) verdict: DoctorVerdict,
+    about: &'static str,
+    verdict: DoctorVerdict,
     /// The finding itself.
-    pub(super) says: String,
+    says: String,
     /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) todo: Option<String>,
+    todo: Option<String>,
     /// The fault code of a run, if it would fail with one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) code: Option<Code>,
+    code: Option<Code>,
     /// The exit code of a run, if it could not begin.
     #[serde(skip)]
-    pub(super) exit: Option<Exit>,
+    exit: Option<Exit>,
 }
 
 /// The verdict on a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum DoctorVerdict {
+enum DoctorVerdict {
     /// As it should be.
     Good,
     /// A run could begin; the finding is worth a look.
@@ -222,7 +222,7 @@ pub(super) enum DoctorVerdict {
 }
 
 impl DoctorFinding {
-    pub(super) fn good(about: &'static str, says: impl Into<String>) -> Self {
+    fn good(about: &'static str, says: impl Into<String>) -> Self {
         Self {
             about,
             verdict: DoctorVerdict::Good,
@@ -233,32 +233,24 @@ impl DoctorFinding {
         }
     }
 
-    pub(super) fn skipped(about: &'static str, says: impl Into<String>) -> Self {
+    fn skipped(about: &'static str, says: impl Into<String>) -> Self {
         Self { verdict: DoctorVerdict::Skipped, ..Self::good(about, says) }
     }
 
-    pub(super) fn warning(
-        about: &'static str,
-        says: impl Into<String>,
-        todo: impl Into<String>,
-    ) -> Self {
+    fn warning(about: &'static str, says: impl Into<String>, todo: impl Into<String>) -> Self {
         let todo = Some(todo.into());
         Self { verdict: DoctorVerdict::Warning, todo, ..Self::good(about, says) }
     }
 
     /// Creates a finding that prevents a run; its exit code is that of the environment unless changed.
-    pub(super) fn bad(
-        about: &'static str,
-        says: impl Into<String>,
-        todo: impl Into<String>,
-    ) -> Self {
+    fn bad(about: &'static str, says: impl Into<String>, todo: impl Into<String>) -> Self {
         let exit = Some(Exit::Config);
         Self { verdict: DoctorVerdict::Bad, exit, ..Self::warning(about, says, todo) }
     }
 
     /// Creates a finding from the error that a run would end with. The remedy is its first hint unless a
     /// better one is given.
-    pub(super) fn from_error(about: &'static str, error: &CliError, todo: Option<String>) -> Self {
+    fn from_error(about: &'static str, error: &CliError, todo: Option<String>) -> Self {
         let todo = todo.or_else(|| error.hints().into_iter().next()).unwrap_or_default();
         let says = match error {
             CliError::Fault(fault) => fault.message.clone(),
@@ -276,7 +268,7 @@ impl DoctorFinding {
     }
 
     /// Creates a finding from a concern of the preflight.
-    pub(super) fn from_concern(concern: PreflightConcern) -> Self {
+    fn from_concern(concern: PreflightConcern) -> Self {
         let PreflightConcern { about, weight, code, says, todo } = concern;
         match weight {
             ConcernSeverity::Notes => Self::good(about, says),
@@ -286,7 +278,7 @@ impl DoctorFinding {
     }
 
     /// Creates the findings of an error, with one for each mistake in files that a person wrote.
-    pub(super) fn list_from_error(about: &'static str, error: &CliError) -> Vec<Self> {
+    fn list_from_error(about: &'static str, error: &CliError) -> Vec<Self> {
         match error {
             CliError::Problems(problems) => {
                 problems.iter().map(|problem| Self::from_problem(about, problem)).collect()

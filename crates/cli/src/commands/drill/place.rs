@@ -17,7 +17,7 @@ use unstuck_store::{EventPage, SqliteStore, Store as _};
 use crate::error::CliError;
 
 /// Timeout of a check's steps.
-pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Maximum number of events that are read; a check makes a few dozen.
 const EVENTS_MAX: u32 = 10_000;
 /// Settings with short waits; the agent is a script unless a check configures another.

@@ -94,7 +94,7 @@ pub(crate) struct ExecArgs {
 
 /// What becomes of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum RepairModeArg {
+enum RepairModeArg {
     /// Repair it, check the repair, commit it, and go on
     Commit,
     /// Put the repair on a branch and ask

@@ -70,11 +70,11 @@ pub(crate) fn run(
 /// The report in its JSON form.
 #[derive(Serialize)]
 struct InitReport<'a> {
-    pub(super) root: &'a Path,
-    pub(super) files: &'a [InitFile],
-    pub(super) found: &'a ProjectFindings,
+    root: &'a Path,
+    files: &'a [InitFile],
+    found: &'a ProjectFindings,
     /// The next commands, in order.
-    pub(super) next: Vec<&'static str>,
+    next: Vec<&'static str>,
 }
 
 const DOCTOR: (&str, &str) = ("unstuck doctor", "whether a run could begin");
@@ -102,13 +102,13 @@ fn next_commands(found: &ProjectFindings) -> impl Iterator<Item = (&'static str,
 }
 
 impl<'a> InitReport<'a> {
-    pub(super) fn new(root: &'a Path, files: &'a [InitFile], found: &'a ProjectFindings) -> Self {
+    fn new(root: &'a Path, files: &'a [InitFile], found: &'a ProjectFindings) -> Self {
         let next = next_commands(found).map(|(command, _)| command).collect();
         Self { root, files, found, next }
     }
 
     /// Writes the report for a person.
-    pub(super) fn write_page(&self, terminal: &Terminal) -> Result<(), CliError> {
+    fn write_page(&self, terminal: &Terminal) -> Result<(), CliError> {
         let title = style::TITLE;
         let dim = style::DIM;
         let mut out = terminal.styled();

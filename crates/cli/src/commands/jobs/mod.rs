@@ -107,7 +107,7 @@ enum JobsCommand {
 
 /// A job to be added.
 #[derive(Debug, clap::Args)]
-pub(crate) struct AddJobArgs {
+struct AddJobArgs {
     /// What to call it: letters, digits, `-`, `_` and `.`
     name: String,
 

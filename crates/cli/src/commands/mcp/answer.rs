@@ -239,7 +239,7 @@ async fn require_agent_work(desk: &mut CallTarget) -> Result<Kind, ToolError> {
 }
 
 /// Returns the state of a question that was asked before.
-pub(super) async fn check_answer(desk: &mut CallTarget, name: &str) -> Result<String, ToolError> {
+async fn check_answer(desk: &mut CallTarget, name: &str) -> Result<String, ToolError> {
     let digits = name.trim().trim_start_matches(['q', 'Q']);
     let question = digits.parse().map(QuestionId).map_err(|_| unknown_question(name))?;
     let row = match desk {

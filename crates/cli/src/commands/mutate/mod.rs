@@ -84,7 +84,7 @@ pub(crate) struct MutateArgs {
 
 /// How far a key counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum MutateKeyScope {
+enum MutateKeyScope {
     /// One firing of the job that it is in with all its retries, or one task of an agent
     Firing,
     /// The whole project, for good

@@ -93,7 +93,7 @@ pub(crate) struct ResumeArgs {
 
 /// How a build is followed.
 #[derive(Debug, clap::Args)]
-pub(crate) struct FollowArgs {
+struct FollowArgs {
     /// Pause at this time of day, such as 07:00
     #[arg(long, value_name = "TIME", value_parser = parse_time_of_day)]
     until: Option<jiff::civil::Time>,
