@@ -192,7 +192,7 @@ async fn wait_until_closed() {
     let (tell, closed) = oneshot::channel();
     // The thread ends with the process; it needs no cleanup.
     std::thread::spawn(move || {
-        let stdout = std::io::stdout();
+        let stdout = io::stdout();
         let mut wanted = [PollFd::new(&stdout, PollFlags::empty())];
         let found = poll(&mut wanted, None);
         if found.is_ok() && wanted[0].revents().intersects(PollFlags::ERR) {

@@ -103,7 +103,7 @@ impl HttpFrontend {
 pub(in crate::commands) struct RunServer {
     pub(in crate::commands) face: HttpFrontend,
     desk: Arc<ServedProjectHost>,
-    serving: JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<io::Result<()>>,
     stop: CancellationToken,
 }
 
