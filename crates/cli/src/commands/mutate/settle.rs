@@ -103,7 +103,7 @@ pub(super) async fn settle_outside(
     project: &LocalProject,
     spec: MutationSpec,
     action: &Arc<CommandAction>,
-    patience: &once::ActionWait,
+    patience: &ActionWait,
 ) -> Result<MutateOutcome, CliError> {
     let launch = action.create_launch();
     let prober = ActionProber {
