@@ -23,12 +23,7 @@ pub(crate) enum CliError {
     UnknownCode(#[from] UnknownCode),
     /// The limit of open files is too low.
     #[error("only {allowed} files may be open at once here, and at least {needed} have to be")]
-    Descriptors {
-        /// The current limit.
-        allowed: u64,
-        /// The minimum that is needed.
-        needed: u64,
-    },
+    Descriptors { allowed: u64, needed: u64 },
     /// The input could not be opened or read.
     #[error("cannot read {place}: {source}")]
     Input {
@@ -50,16 +45,10 @@ pub(crate) enum CliError {
     Output(#[from] io::Error),
     /// No run was ever started in this project.
     #[error("nothing was run yet in {}", root.display())]
-    NothingHere {
-        /// The root of the project.
-        root: PathBuf,
-    },
+    NothingHere { root: PathBuf },
     /// No plan was built in this project yet.
     #[error("no build was run yet in {}", root.display())]
-    NoBuild {
-        /// The root of the project.
-        root: PathBuf,
-    },
+    NoBuild { root: PathBuf },
     /// A name that does not exist.
     #[error("there is no {what} {name}")]
     Unknown {
@@ -71,15 +60,10 @@ pub(crate) enum CliError {
     },
     /// A folder or file of Unstuck could not be created or used.
     #[error("cannot use {place}: {source}")]
-    Folder {
-        /// The path of the folder or file.
-        place: String,
-        source: io::Error,
-    },
+    Folder { place: String, source: io::Error },
     /// The holder of the project does not answer.
     #[error("{holder} holds the project and does not answer: {source}")]
     NoAnswer {
-        /// The process that owns the store.
         holder: Holder,
         /// The error of the connection to the control socket.
         source: io::Error,
@@ -102,7 +86,6 @@ pub(crate) enum CliError {
     /// A signature that this project has never recorded.
     #[error("this project has met no error {given:?}")]
     UnknownSignature {
-        /// The signature as given.
         given: String,
         /// Known signatures that are most similar to it.
         near: Vec<Signature>,
@@ -116,7 +99,6 @@ pub(crate) enum CliError {
     /// A prefix that several tasks have in common.
     #[error("{given:?} may mean {}", several(.names, *.more))]
     Ambiguous {
-        /// The prefix as given.
         given: String,
         /// Some of the tasks that it may mean.
         names: Vec<String>,
@@ -126,7 +108,6 @@ pub(crate) enum CliError {
     /// The command does not fit the current state.
     #[error("cannot {verb}: {said}")]
     NotNow {
-        /// The verb of the command.
         verb: &'static str,
         /// The reason, in the words of the part that decides.
         said: String,
@@ -135,7 +116,6 @@ pub(crate) enum CliError {
     /// A confirmation is needed and there is no terminal to ask at.
     #[error("there is no terminal to ask at: {question}")]
     NoTerminal {
-        /// The verb of the command.
         verb: &'static str,
         /// The question that would have been asked.
         question: String,

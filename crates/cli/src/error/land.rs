@@ -4,54 +4,34 @@ use std::path::PathBuf;
 
 use unstuck_core::engine::BuildId;
 use unstuck_core::fault::Code;
+use unstuck_core::text::brief::plain_line;
 
 use crate::exit::Exit;
-use crate::render::words::plain_line;
 
 /// The reason why the result of a build could not be merged or sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LandError {
     /// A build without a branch, because nothing of it was saved.
     #[error("build {build} has no branch: nothing of it was saved")]
-    NoBranch {
-        /// The build that was to be landed.
-        build: BuildId,
-    },
+    NoBranch { build: BuildId },
     /// The build and the operator's branch have no commit in common.
     #[error("build {build} and your branch have no commit in common")]
-    NothingInCommon {
-        /// The build that was to be landed.
-        build: BuildId,
-    },
+    NothingInCommon { build: BuildId },
     /// No branch is checked out (HEAD is detached).
     #[error("you are on no branch, so nothing can be brought to it")]
     NoBranchHere,
     /// The operator has uncommitted changes.
     #[error("you have changes that are not committed: {}", paths(.files))]
-    Uncommitted {
-        /// Paths with uncommitted changes.
-        files: Vec<PathBuf>,
-    },
+    Uncommitted { files: Vec<PathBuf> },
     /// Untracked files are at paths that the merge would write.
     #[error("files that git does not know are in the way: {}", paths(.files))]
-    InTheWay {
-        /// Paths of the untracked files.
-        files: Vec<PathBuf>,
-    },
+    InTheWay { files: Vec<PathBuf> },
     /// A merge conflict: both sides changed the same lines.
     #[error("it does not fit: both sides changed {}", paths(.files))]
-    Conflicts {
-        /// The build's branch.
-        branch: String,
-        /// Paths with conflicts.
-        files: Vec<PathBuf>,
-    },
+    Conflicts { branch: String, files: Vec<PathBuf> },
     /// The commits of a build are not a linear sequence.
     #[error("the commits of build {build} do not stand in a row")]
-    NotInARow {
-        /// The build that was to be landed.
-        build: BuildId,
-    },
+    NotInARow { build: BuildId },
     /// Git has no user name for a commit.
     #[error("git does not know your name, so it cannot make a commit")]
     NoName,
@@ -65,10 +45,7 @@ pub(crate) enum LandError {
     #[error(
         "the remote {remote} is not at GitHub, so it is not known where to open a pull request"
     )]
-    NotAtGithub {
-        /// The name of the remote.
-        remote: String,
-    },
+    NotAtGithub { remote: String },
     /// A check fails on the commit that would be sent.
     #[error(
         "{code}: {} is red on that commit, so no pull request was opened\n{}",
@@ -78,9 +55,7 @@ pub(crate) enum LandError {
     Red {
         /// The fault code of the gate that failed.
         code: Code,
-        /// The command line of the check.
         command: String,
-        /// The output of the check.
         output: String,
     },
     /// The operator decided to leave the pull request out.

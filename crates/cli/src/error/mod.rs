@@ -5,17 +5,9 @@
 
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod error;
-mod inbox;
-mod jobs;
 mod land;
-mod script;
-mod serve;
-mod tasks;
+mod verbs;
 
 pub(crate) use error::CliError;
-pub(crate) use inbox::InboxError;
-pub(crate) use jobs::JobsError;
 pub(crate) use land::LandError;
-pub(crate) use script::ScriptError;
-pub(crate) use serve::ServeError;
-pub(crate) use tasks::TasksError;
+pub(crate) use verbs::{InboxError, JobsError, ScriptError, ServeError, TasksError};

@@ -1,0 +1,278 @@
+//! Errors of single verbs: calls of scripts, jobs, the tasks of a run, answers and the server.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use unstuck_core::engine::{BuildId, QuestionId};
+use unstuck_core::fault::Code;
+use unstuck_server::auth::{AccessError, InvalidPublicHost};
+use unstuck_store::Holder;
+
+use crate::exit::Exit;
+
+/// The reason why a call of a script could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ScriptError {
+    /// A fault code about Unstuck itself, which a script may not state.
+    #[error("{code} is about Unstuck itself")]
+    AboutUs { code: Code },
+    /// No script is running around this call.
+    #[error("the run around this is no script, or has ended")]
+    NoScript,
+    /// An idempotency key that cannot be used.
+    #[error("this key cannot be used: {why}")]
+    UnfitKey {
+        /// The rule that the key breaks.
+        why: &'static str,
+    },
+    /// There is no command to run.
+    #[error("there is no command to run")]
+    NoCommand,
+    /// The control socket that the run names for its holder does not answer.
+    #[error("the process that runs this cannot be reached: {source}")]
+    Unreachable { source: io::Error },
+}
+
+impl ScriptError {
+    /// Returns the exit code for this error.
+    pub(super) const fn exit(&self) -> Exit {
+        match self {
+            Self::Unreachable { .. } => Exit::Limited,
+            Self::AboutUs { .. } | Self::NoScript | Self::UnfitKey { .. } | Self::NoCommand => {
+                Exit::Usage
+            }
+        }
+    }
+
+    /// Returns the next steps, most useful first.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::AboutUs { .. } => vec![
+                "`unstuck explain` lists the codes; LOGIC_ERROR says that the script is wrong"
+                    .to_owned(),
+            ],
+            Self::UnfitKey { .. } => {
+                vec!["take a short name for what is done, such as invoice-2026-11".to_owned()]
+            }
+            Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
+            Self::Unreachable { source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                vec![
+                "a sandbox keeps this shell from it; an agent has the tool `mutate` for the same"
+                    .to_owned(),
+            ]
+            }
+            Self::Unreachable { .. } => vec![
+                "the run that this belongs to has ended; start its script with `unstuck exec`"
+                    .to_owned(),
+            ],
+            Self::NoCommand => vec!["write it after `--`: `unstuck exec -- COMMAND`".to_owned()],
+        }
+    }
+}
+
+/// The reason why a command about jobs could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JobsError {
+    /// No job has this name.
+    #[error("there is no job {name}")]
+    NoSuchJob {
+        name: String,
+        /// Names of jobs that are similar.
+        near: Vec<String>,
+    },
+    /// Another process already runs the jobs of this project.
+    #[error("{holder} runs the jobs of this project already")]
+    Watched { holder: Holder },
+    /// The project has no jobs.
+    #[error("there are no jobs in {}", root.display())]
+    NoJobs { root: PathBuf },
+}
+
+impl JobsError {
+    /// Returns the exit code for this error.
+    pub(super) const fn exit(&self) -> Exit {
+        match self {
+            Self::Watched { .. } => Exit::Limited,
+            Self::NoSuchJob { .. } | Self::NoJobs { .. } => Exit::Usage,
+        }
+    }
+
+    /// Returns the next steps, most useful first.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoSuchJob { near, .. } => {
+                let near = near.join(" or ");
+                let near = (!near.is_empty()).then(|| format!("did you mean {near}?"));
+                near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
+            }
+            Self::Watched { .. } => vec![
+                "`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now"
+                    .to_owned(),
+            ],
+            Self::NoJobs { .. } => vec![
+                "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
+                    .to_owned(),
+            ],
+        }
+    }
+}
+
+/// The reason why there are no tasks to run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TasksError {
+    /// No task was named, and there is no folder of tasks.
+    #[error("there is nothing to run: no tasks were named, and there is no folder tasks/")]
+    Nothing,
+    /// The goal that was given is empty.
+    #[error("there is nothing to run: the goal is empty")]
+    EmptyGoal,
+    /// Every item of the plans that were named is ticked.
+    #[error("there is nothing left to do: every item is ticked")]
+    AllDone,
+    /// Another build is already at work on all of the tasks.
+    #[error("build {build} is at work on all of this already")]
+    Begun { build: BuildId },
+    /// A folder without a task file.
+    #[error("there is no task file in {}", folder.display())]
+    EmptyFolder { folder: PathBuf },
+    /// A file that was named does not exist.
+    #[error("there is no file {name}")]
+    NotThere {
+        /// The name as given.
+        name: String,
+        /// A similar name in the same folder.
+        near: Option<String>,
+    },
+}
+
+impl TasksError {
+    /// Returns the next steps, most useful first.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Nothing | Self::EmptyGoal => vec![
+                "`unstuck run \"a goal\"` runs one; `unstuck init` writes an example task"
+                    .to_owned(),
+            ],
+            Self::Begun { .. } => vec!["`unstuck resume` follows it to its end".to_owned()],
+            Self::AllDone => vec!["write `- [ ]` before what is to be done".to_owned()],
+            Self::EmptyFolder { .. } => {
+                vec!["tasks are files that end in .md; `unstuck init` writes an example".to_owned()]
+            }
+            Self::NotThere { near, .. } => {
+                let near = near.as_ref().map(|near| format!("did you mean {near}?"));
+                let goal = "a goal goes in quotes: `unstuck run \"make the login test pass\"`";
+                near.into_iter().chain([goal.to_owned()]).collect()
+            }
+        }
+    }
+}
+
+/// The reason why an answer was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InboxError {
+    /// A word that the question does not offer.
+    #[error("question {question} does not offer {word:?}")]
+    NoSuchChoice {
+        question: QuestionId,
+        word: String,
+        /// The choices as they are typed, each with its description.
+        choices: Vec<String>,
+    },
+    /// Guidance was chosen and none was given. A question is answered only once, so the answer is not
+    /// accepted without it.
+    #[error("this answer needs your words")]
+    NoGuidance { question: QuestionId },
+    /// The question is not about a change.
+    #[error("question {question} is not about a change that could be shown")]
+    NoChange { question: QuestionId },
+    /// The question has no lookup that could be repeated.
+    #[error("question {question} has nothing that could be looked up again")]
+    NothingToCheck { question: QuestionId },
+}
+
+impl InboxError {
+    /// Returns the next steps, most useful first.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoSuchChoice { question, choices, .. } => {
+                let more = format!("`unstuck inbox show {}` says what each leads to", question.0);
+                choices.iter().cloned().chain([more]).collect()
+            }
+            Self::NoGuidance { question } => {
+                let answer = format!("unstuck inbox answer {} provide_guidance", question.0);
+                vec![format!("`{answer} --guidance 'what you would try'`")]
+            }
+            Self::NothingToCheck { question } | Self::NoChange { question } => {
+                vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
+            }
+        }
+    }
+}
+
+/// The reason why the server could not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    /// The address could not be bound.
+    #[error("cannot listen at {address}: {source}")]
+    NotBound { address: SocketAddr, source: io::Error },
+    /// Two projects have the same name.
+    #[error("two projects are called {name}: {} and {}", roots[0].display(), roots[1].display())]
+    SameName {
+        name: String,
+        /// The roots of both projects.
+        roots: [PathBuf; 2],
+    },
+    /// The host name of the server is not valid.
+    #[error(transparent)]
+    UnfitHost(#[from] InvalidPublicHost),
+    /// The access tokens could not be read or changed.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
+
+impl ServeError {
+    /// Returns the exit code for this error.
+    pub(super) const fn exit(&self) -> Exit {
+        match self {
+            Self::NotBound { .. } => Exit::Config,
+            Self::SameName { .. } | Self::UnfitHost(_) => Exit::Usage,
+            // Unusable files need a person; the other errors are mistyped arguments.
+            Self::Access(error) => match error {
+                AccessError::NotRead { .. }
+                | AccessError::NotWritten { .. }
+                | AccessError::Damaged { .. }
+                | AccessError::Newer { .. }
+                | AccessError::Exposed { .. } => Exit::Config,
+                AccessError::NoRandom(_) => Exit::Internal,
+                AccessError::UnknownToken(_)
+                | AccessError::TooMany(_)
+                | AccessError::UnfitName(_) => Exit::Usage,
+            },
+        }
+    }
+
+    /// Returns the fault code for this error.
+    pub(super) const fn code(&self) -> Option<Code> {
+        match self.exit() {
+            Exit::Config => Some(Code::ConfigInvalid),
+            Exit::Internal => Some(Code::InternalError),
+            _ => None,
+        }
+    }
+
+    /// Returns the next steps, most useful first.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NotBound { address, .. } => vec![
+                format!("is `unstuck serve` running already? http://{address}/ would answer"),
+                "`--bind 127.0.0.1:PORT` takes another port".to_owned(),
+            ],
+            Self::SameName { .. } => {
+                vec!["serve them apart, or give one folder another name".to_owned()]
+            }
+            Self::UnfitHost(_) => Vec::new(),
+            Self::Access(error) => vec![error.hint()],
+        }
+    }
+}
