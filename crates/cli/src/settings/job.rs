@@ -12,9 +12,7 @@ use unstuck_core::plan::WorkPhase;
 use unstuck_core::policy::Amount;
 use unstuck_runner::jobs::Schedule;
 
-use super::lists;
-use super::sections::{AlertAfter, SpendingCap};
-use super::units::{Length, Money};
+use super::values::{self, Length, Money, SpendingCap};
 
 /// Maximum length of a name.
 const NAME_CHARS_MAX: usize = 100;
@@ -70,6 +68,22 @@ pub(crate) struct JobSettings {
     pub(crate) repair: JobRepairSettings,
 }
 
+/// When you hear of a scheduled job that fails for a passing reason: whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AlertAfter {
+    /// Firings in a row that failed.
+    pub(crate) firings: u32,
+    /// How long it has been failing.
+    pub(crate) time: Length,
+}
+
+impl Default for AlertAfter {
+    fn default() -> Self {
+        Self { firings: 3, time: Length::from_mins(24 * 60) }
+    }
+}
+
 /// What a script is there for.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
@@ -99,7 +113,7 @@ impl From<Phase> for WorkPhase {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct JobRepairSettings {
     /// What a repair may change, as globs from the root of the project.
-    #[serde(deserialize_with = "lists::globs")]
+    #[serde(deserialize_with = "values::globs")]
     pub(crate) scope: Vec<String>,
     /// Repairs before you are asked.
     pub(crate) attempts: u32,

@@ -11,11 +11,9 @@ use unstuck_core::fault::Code;
 use unstuck_core::nearest::find_nearest;
 use unstuck_core::plan::file::matter::{self, YamlNode};
 
-use super::expand::{EXPANSIONS_MAX, expand_variables};
-use super::job::{JobName, JobSettings, find_job_problems};
+use super::job::{JobName, JobSettings, duplicate_name_problem, find_job_problems};
 use super::keys::SettingKeys;
-use super::layer::parse_scalar;
-use super::resolve::read_file;
+use super::layer::{EXPANSIONS_MAX, expand_variables, parse_scalar, read_file};
 use crate::error::CliError;
 use crate::problem::InputProblem;
 
@@ -63,7 +61,7 @@ pub(super) fn read_job_files(
     let mut known: Vec<&JobName> = Vec::new();
     for JobFile { job, place, .. } in &jobs {
         if known.contains(&&job.name) {
-            let (message, hint) = super::job::duplicate_name_problem(job.name.as_str());
+            let (message, hint) = duplicate_name_problem(job.name.as_str());
             problems
                 .push(InputProblem::at_place(Code::ConfigInvalid, place, message).with_hint(hint));
         }

@@ -1,19 +1,26 @@
-//! A single source of settings: a file, the environment, or the command line.
+//! A single source of settings: a file, whose texts may hold `${VAR}`, the environment, or the command line.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
 
 use serde::Deserialize as _;
 use toml::de::DeTable;
 use toml::{Table, Value};
 use unstuck_core::fault::Code;
 
-use super::expand::{ExpandError, expand_variables};
+use super::keys::{insert_value, remove_value, render_path, split_path, split_path_in};
 use super::sections::Settings;
 use super::wrong;
 use crate::problem::InputProblem;
 
 /// Maximum size of a settings file.
 pub(super) const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// Maximum number of expansions in one file.
+pub(super) const EXPANSIONS_MAX: usize = 256;
+/// Maximum length of an expanded text.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
 
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +119,7 @@ impl SettingsLayer {
     ) -> Vec<(String, InputProblem)> {
         let mut unset = Vec::new();
         let mut written = Vec::new();
-        let mut left = super::expand::EXPANSIONS_MAX;
+        let mut left = EXPANSIONS_MAX;
         for_each_value(&mut self.table, "", &mut |path, value| {
             let Value::String(text) = value else { return };
             match expand_variables(text, variable, &mut left) {
@@ -152,107 +159,6 @@ pub(super) fn parse_scalar(text: &str) -> Option<Value> {
     (table.len() == 1 && !value.is_str()).then_some(value)
 }
 
-/// A step of a path to a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SettingPathStep<'a> {
-    Key(&'a str),
-    /// The index in a list of tables.
-    Item(usize),
-}
-
-/// Splits a path such as `run.jobs` into steps.
-fn split_path(path: &str) -> Vec<SettingPathStep<'_>> {
-    path.split('.').map(SettingPathStep::Key).collect()
-}
-
-/// Splits a path into steps, where a number below a list is an index.
-fn split_path_in<'p>(table: &Table, path: &'p str) -> Vec<SettingPathStep<'p>> {
-    let mut here: Option<&Value> = None;
-    let step = |name: &'p str| {
-        let list = matches!(here, Some(Value::Array(_)));
-        let step = match name.parse() {
-            Ok(at) if list => SettingPathStep::Item(at),
-            _ => SettingPathStep::Key(name),
-        };
-        here = match (here, step) {
-            (None, SettingPathStep::Key(name)) => table.get(name),
-            (Some(value), SettingPathStep::Key(name)) => value.get(name),
-            (Some(value), SettingPathStep::Item(at)) => value.get(at),
-            (None, SettingPathStep::Item(_)) => None,
-        };
-        step
-    };
-    path.split('.').map(step).collect()
-}
-
-/// Formats a path for people, such as `run.jobs` or `job.mail.schedule`; items of a list appear by their
-/// names.
-pub(super) fn render_path(table: &Table, path: &[SettingPathStep<'_>]) -> String {
-    let name_of = |(at, step): (usize, &SettingPathStep<'_>)| match step {
-        SettingPathStep::Key(name) => (*name).to_owned(),
-        SettingPathStep::Item(item) => {
-            let of = find_value(table, &path[..=at]).and_then(|item| item.get("name")?.as_str());
-            of.map_or_else(|| (item + 1).to_string(), str::to_owned)
-        }
-    };
-    let names: Vec<String> = path.iter().enumerate().map(name_of).collect();
-    names.join(".")
-}
-
-/// Returns the value at a path.
-pub(super) fn find_value<'t>(table: &'t Table, path: &[SettingPathStep<'_>]) -> Option<&'t Value> {
-    let (SettingPathStep::Key(first), rest) = path.split_first()? else { return None };
-    rest.iter().try_fold(table.get(*first)?, |value, step| match step {
-        SettingPathStep::Key(name) => value.get(name),
-        SettingPathStep::Item(at) => value.get(at),
-    })
-}
-
-/// Inserts a value at a path such as `run`, `jobs`; an item of a list becomes its only item.
-pub(super) fn insert_value(table: &mut Table, path: &[SettingPathStep<'_>], value: Value) {
-    let [SettingPathStep::Key(name), rest @ ..] = path else { return };
-    let under = match rest {
-        [] => value,
-        [SettingPathStep::Key(_), ..] => {
-            let under = table.remove(*name).unwrap_or_else(|| Value::Table(Table::new()));
-            let Value::Table(mut under) = under else { return };
-            insert_value(&mut under, rest, value);
-            Value::Table(under)
-        }
-        [SettingPathStep::Item(_)] => Value::Array(vec![value]),
-        [SettingPathStep::Item(_), rest @ ..] => {
-            let mut item = Table::new();
-            insert_value(&mut item, rest, value);
-            Value::Array(vec![Value::Table(item)])
-        }
-    };
-    table.insert((*name).to_owned(), under);
-}
-
-/// Removes the value at a path such as `run`, `jobs`. A removed item of a list leaves an empty table, so
-/// that the other items keep their indexes.
-pub(super) fn remove_value(table: &mut Table, path: &[SettingPathStep<'_>]) {
-    match path {
-        [SettingPathStep::Key(name)] => {
-            table.remove(*name);
-        }
-        [SettingPathStep::Key(name), SettingPathStep::Key(_), ..] => {
-            if let Some(Value::Table(under)) = table.get_mut(*name) {
-                remove_value(under, &path[1..]);
-            }
-        }
-        [SettingPathStep::Key(name), SettingPathStep::Item(at), rest @ ..] => {
-            let item = table.get_mut(*name).and_then(|list| list.get_mut(*at));
-            match (item, rest) {
-                (Some(item), []) => *item = Value::Table(Table::new()),
-                (Some(Value::Table(item)), rest) => remove_value(item, rest),
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Calls `act` for each value that is not a table, with its path; for each element of a list; and for the
 /// values of tables in a list, with the index in the path: `job.0.run`.
 fn for_each_value(table: &mut Table, before: &str, act: &mut dyn FnMut(&str, &mut Value)) {
@@ -278,5 +184,126 @@ fn syntax_problem(place: &str, text: &str, error: &toml::de::Error) -> InputProb
     match error.span() {
         Some(span) => problem.with_position(text, span.start),
         None => problem,
+    }
+}
+
+/// Reads a settings file of at most `bytes_max` bytes.
+pub(super) fn read_file(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(bytes_max + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > bytes_max {
+        let message = format!("it is longer than {bytes_max} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+/// The reason why a text could not be expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ExpandError {
+    #[error("the variable {0} is not set")]
+    Unset(String),
+    #[error("`${{` is not closed; write `$${{` for the characters themselves")]
+    Open,
+    #[error("{0:?} is no name of a variable")]
+    Name(String),
+    #[error("more than {EXPANSIONS_MAX} variables, or more than {TEXT_BYTES_MAX} bytes of them")]
+    TooMuch,
+}
+
+impl ExpandError {
+    pub(super) const fn code(&self) -> Code {
+        match self {
+            Self::Unset(_) => Code::ConfigEnvVarMissing,
+            Self::Open | Self::Name(_) => Code::ConfigParseError,
+            Self::TooMuch => Code::ConfigInvalid,
+        }
+    }
+
+    /// Returns the variable that the error is about.
+    pub(super) fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Unset(name) | Self::Name(name) => Some(name),
+            Self::Open | Self::TooMuch => None,
+        }
+    }
+}
+
+/// Returns the text with its variables expanded, or `None` if it has none. The value of a variable is not
+/// expanded again. `left` counts the remaining expansions of the file.
+pub(super) fn expand_variables(
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+    left: &mut usize,
+) -> Result<Option<String>, ExpandError> {
+    if !text.contains("${") {
+        return Ok(None);
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let before = &rest[..at];
+        let after = &rest[at + 2..];
+        if let Some(before) = before.strip_suffix('$') {
+            out.push_str(before);
+            out.push_str("${");
+            rest = after;
+            continue;
+        }
+        out.push_str(before);
+        let (name, after) = after.split_once('}').ok_or(ExpandError::Open)?;
+        out.push_str(&look_up_variable(name, variable, left)?);
+        if out.len() > TEXT_BYTES_MAX {
+            return Err(ExpandError::TooMuch);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(Some(out))
+}
+
+fn look_up_variable(
+    name: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+    left: &mut usize,
+) -> Result<String, ExpandError> {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
+        return Err(ExpandError::Name(name.to_owned()));
+    }
+    *left = left.checked_sub(1).ok_or(ExpandError::TooMuch)?;
+    variable(name).ok_or_else(|| ExpandError::Unset(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put_in(text: &str) -> Result<Option<String>, ExpandError> {
+        let known = |name: &str| match name {
+            "A" => Some("one".to_owned()),
+            "B" => Some("${A}".to_owned()),
+            "LONG" => Some("x".repeat(40_000)),
+            _ => None,
+        };
+        expand_variables(text, &known, &mut 3)
+    }
+
+    // T4.23
+    #[test]
+    fn variables_are_put_in_once_and_everything_wrong_has_its_code() {
+        let is = |text: &str| put_in(text).unwrap().unwrap_or_else(|| text.to_owned());
+        assert_eq!(is("plain $A {A}"), "plain $A {A}");
+        assert_eq!(is("<${A}-${A}>"), "<one-one>");
+        assert_eq!(is("${B}"), "${A}", "what a variable holds is not looked at again");
+        assert_eq!(is("$${A} and ${A}"), "${A} and one");
+        let wrong = |text: &str| put_in(text).unwrap_err();
+        assert_eq!(wrong("${NOT_SET}"), ExpandError::Unset("NOT_SET".to_owned()));
+        assert_eq!(wrong("${NOT_SET}").code(), Code::ConfigEnvVarMissing);
+        assert_eq!(wrong("${A"), ExpandError::Open);
+        assert_eq!(wrong("${A B}"), ExpandError::Name("A B".to_owned()));
+        assert_eq!(wrong("${}"), ExpandError::Name(String::new()));
+        assert_eq!(wrong("${A}${A}${A}${A}"), ExpandError::TooMuch);
+        assert_eq!(wrong("${LONG}${LONG}"), ExpandError::TooMuch);
     }
 }

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
@@ -15,7 +14,7 @@ use unstuck_core::policy::Policy;
 use super::job::duplicate_name_problem;
 use super::job_files::{self, JobFile};
 use super::keys::SettingKeys;
-use super::layer::{FILE_BYTES_MAX, SettingOrigin, SettingsLayer};
+use super::layer::{FILE_BYTES_MAX, SettingOrigin, SettingsLayer, read_file};
 use super::sections::Settings;
 use crate::error::CliError;
 use crate::problem::InputProblem;
@@ -26,6 +25,25 @@ pub(crate) const FILE: &str = "unstuck.toml";
 const JOB: &str = "job";
 /// The prefix of the environment variables.
 const PREFIX: &str = "UNSTUCK_";
+
+/// Options of `run` that are settings: values by the path of the setting, with `config` for the path of
+/// another settings file. They are stored with the tasks of the build, so that a process that continues the
+/// build after a kill or an answer applies them too.
+pub(crate) type RunOptions = BTreeMap<String, String>;
+
+/// The key for the path of the settings file.
+const CONFIG: &str = "config";
+/// The setting of `--max-cost`, the maximum cost of a build.
+pub(crate) const MAX_COST: &str = "budget.per_build.money";
+
+/// Settings that options can set, each with its option.
+const OPTIONS: [(&str, &str); 5] = [
+    ("run.jobs", "--jobs"),
+    ("agent.provider", "--provider"),
+    ("agent.model", "--model"),
+    (MAX_COST, "--max-cost"),
+    ("run.in_place", "--in-place"),
+];
 
 /// The resolved settings, with the source of each value.
 #[derive(Clone, Debug)]
@@ -109,6 +127,40 @@ impl ResolvedSettings {
         let origin = self.origins.get(job.as_deref().unwrap_or(path));
         origin.cloned().unwrap_or(SettingOrigin::Default)
     }
+}
+
+/// Returns the options of a command line in the form that is stored.
+pub(crate) fn stored_options(flags: &SettingFlags, config: Option<&Path>) -> RunOptions {
+    let mut kept: RunOptions =
+        flags.iter().map(|(path, value, _)| ((*path).to_owned(), value.clone())).collect();
+    if let Some(file) = config.and_then(|file| std::path::absolute(file).ok()) {
+        kept.insert(CONFIG.to_owned(), file.display().to_string());
+    }
+    kept
+}
+
+/// Loads the settings of a project with stored options. A settings file that is named now replaces the
+/// stored one.
+pub(crate) fn load_with_options(
+    root: &Path,
+    options: &RunOptions,
+    config: Option<&Path>,
+) -> Result<ResolvedSettings, CliError> {
+    let flag = |(path, option): &(&'static str, &'static str)| {
+        options.get(*path).map(|value| (*path, value.clone(), *option))
+    };
+    let flags: SettingFlags = OPTIONS.iter().filter_map(flag).collect();
+    ResolvedSettings::load(root, config.or_else(|| options.get(CONFIG).map(Path::new)), &flags)
+}
+
+/// Merges the options of several builds; on a conflict the first build wins. The maximum cost of each build
+/// is stored with its tasks.
+pub(crate) fn merge_options(builds: impl IntoIterator<Item = RunOptions>) -> RunOptions {
+    let mut joined = RunOptions::new();
+    for (path, value) in builds.into_iter().flatten() {
+        joined.entry(path).or_insert(value);
+    }
+    joined
 }
 
 fn find_setting<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
@@ -204,8 +256,15 @@ impl SettingsMerge {
 
     fn finish(self) -> Result<ResolvedSettings, CliError> {
         let Self { table, mut origins, mut written, mut problems, jobs } = self;
-        // Each value was validated alone, so the whole is valid too.
-        let mut settings = Settings::deserialize(table).unwrap_or_default();
+        let mut settings = Settings::deserialize(table).unwrap_or_else(|error| {
+            // Each value was validated alone, so only what those problems left out can be missing.
+            if problems.is_empty() {
+                let problem =
+                    InputProblem::at_place(Code::ConfigInvalid, "settings", error.message());
+                problems.push(problem);
+            }
+            Settings::default()
+        });
         let file = origins.get(JOB).cloned().unwrap_or(SettingOrigin::Default);
         for job in &settings.job {
             origins.insert(format!("{JOB}.{}", job.name.as_str()), file.clone());
@@ -238,6 +297,35 @@ impl SettingsMerge {
     }
 }
 
+impl Settings {
+    /// Returns the validated policy.
+    pub(crate) fn to_policy(&self) -> Result<Policy, Box<Fault>> {
+        let Self { run, retry, backoff, wait, budget, .. } = self;
+        let mut policy = Policy::default();
+        let limits = &mut policy.retry;
+        limits.per_signature = retry.per_signature;
+        limits.transient = retry.transient;
+        limits.transient_for_ms = retry.transient_for.0;
+        limits.consecutive = retry.consecutive;
+        limits.fresh_start_at = retry.fresh_start_at;
+        limits.pause_after_questions = retry.pause_after_questions;
+        limits.alert_firings = retry.alert_after.firings;
+        limits.alert_after_ms = retry.alert_after.time.0;
+        limits.iterations = run.max_iterations;
+        limits.tool_calls = run.max_tool_calls;
+        policy.backoff.base_ms = backoff.base.0;
+        policy.backoff.cap_ms = backoff.cap.0;
+        policy.backoff.jitter_percent = backoff.jitter_percent;
+        policy.wait.limited_ms = wait.limited.0;
+        policy.wait.windows = wait.windows;
+        policy.wait.reset_unknown_ms = wait.reset_unknown.0;
+        policy.budget.per_task = budget.per_task.to_amount();
+        policy.budget.per_build = budget.per_build.to_amount();
+        policy.budget.per_day = budget.per_day.to_amount();
+        policy.validate().map(|()| policy)
+    }
+}
+
 /// Converts a fault of the policy check to a problem: settings that do not work together.
 fn policy_problem(fault: &Fault) -> InputProblem {
     let problem = InputProblem::at_place(fault.code(), "settings", fault.message.clone());
@@ -266,13 +354,47 @@ fn merge_tables(below: &mut Table, above: Table, before: &str, put: &mut dyn FnM
     }
 }
 
-/// Reads a settings file of at most `bytes_max` bytes.
-pub(super) fn read_file(path: &Path, bytes_max: u64) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(bytes_max + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > bytes_max {
-        let message = format!("it is longer than {bytes_max} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unset_settings_are_the_defaults_of_the_engine() {
+        assert_eq!(Settings::default().to_policy(), Ok(Policy::default()));
     }
-    Ok(text)
+
+    #[test]
+    fn limits_that_contradict_each_other_are_refused() {
+        let mut settings = Settings::default();
+        settings.retry.pause_after_questions = 0;
+        assert_eq!(settings.to_policy().unwrap_err().code(), Code::ConfigInvalid);
+    }
+
+    #[test]
+    fn what_was_said_for_a_build_is_said_again_and_the_first_one_counts() {
+        let flags: SettingFlags = vec![
+            (MAX_COST, "3".to_owned(), "--max-cost"),
+            ("run.in_place", "true".to_owned(), "--in-place"),
+        ];
+        let first = stored_options(&flags, Some(Path::new("/etc/strict.toml")));
+        assert_eq!(first[CONFIG], "/etc/strict.toml");
+        let second = RunOptions::from([(MAX_COST.to_owned(), "2.50".to_owned())]);
+        let third = RunOptions::from([(MAX_COST.to_owned(), "10".to_owned())]);
+        let joined = merge_options([first, second, third]);
+        assert_eq!((joined[MAX_COST].as_str(), joined["run.in_place"].as_str()), ("3", "true"));
+
+        let root = tempfile::tempdir().unwrap();
+        let settings =
+            load_with_options(root.path(), &RunOptions::default(), None).unwrap().settings;
+        assert!(!settings.run.in_place);
+        let options = RunOptions::from([
+            ("run.in_place".to_owned(), "true".to_owned()),
+            ("agent.model".to_owned(), "m".to_owned()),
+        ]);
+        let settings = load_with_options(root.path(), &options, None).unwrap().settings;
+        assert_eq!((settings.run.in_place, settings.agent.model.as_deref()), (true, Some("m")));
+        let gone = RunOptions::from([(CONFIG.to_owned(), "/gone/strict.toml".to_owned())]);
+        let error = load_with_options(root.path(), &gone, None).unwrap_err();
+        assert!(error.to_string().contains("strict.toml"), "{error}");
+    }
 }

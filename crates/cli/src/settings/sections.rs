@@ -4,17 +4,15 @@
 //! and in an editor that uses the schema.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unstuck_world::egress::HostPattern;
 
-use super::job::JobSettings;
-use super::lists;
-use super::network::NetworkReach;
+use super::job::{AlertAfter, JobSettings};
 use super::notify::NotifySettings;
-use super::server::ServerSettings;
-use super::units::{Length, Money};
+use super::values::{self, Length, NetworkReach, SpendingCap};
 
 /// Settings of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -213,7 +211,7 @@ pub(crate) struct RunSettings {
     /// are done are removed at once.
     pub(crate) disk_free_mb: u64,
     /// Commands that are run once in every new worktree, such as `npm ci`.
-    #[serde(deserialize_with = "lists::commands")]
+    #[serde(deserialize_with = "values::commands")]
     pub(crate) setup: Vec<String>,
     /// What those commands may reach.
     pub(crate) setup_network: NetworkReach,
@@ -275,14 +273,14 @@ pub(crate) struct ScopeSettings {
     /// What happens with a change outside the allowed paths.
     pub(crate) mode: ScopeModeSetting,
     /// What may be changed where a task does not say it itself; without any, everything.
-    #[serde(deserialize_with = "lists::globs")]
+    #[serde(deserialize_with = "values::globs")]
     pub(crate) allowed: Vec<String>,
     /// What no task may change.
-    #[serde(deserialize_with = "lists::globs")]
+    #[serde(deserialize_with = "values::globs")]
     pub(crate) forbidden: Vec<String>,
     /// What may be changed only when you say so, beside `unstuck.toml`, `jobs/*.md`, pipelines and hooks:
     /// those are asked about unless `allowed` holds them by that name.
-    #[serde(deserialize_with = "lists::globs")]
+    #[serde(deserialize_with = "values::globs")]
     pub(crate) ask_first: Vec<String>,
 }
 
@@ -401,19 +399,45 @@ pub(crate) enum InboxAudienceSetting {
     Plain,
 }
 
+/// The inbox, the pages and the API: `unstuck serve`, and `unstuck run` while it lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ServerSettings {
+    /// Where it listens. A server of several projects takes this from the first of them.
+    #[schemars(with = "String")]
+    pub(crate) bind: SocketAddr,
+    /// Addresses under which it is reached from elsewhere, each with its `https://`.
+    pub(crate) public: Vec<String>,
+    /// All requests come from a proxy that says whom it got them from.
+    pub(crate) behind_proxy: bool,
+    /// `unstuck run` and `unstuck resume` serve their project while they last.
+    pub(crate) during_run: bool,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            bind: (Ipv4Addr::LOCALHOST, 7424).into(),
+            public: Vec::new(),
+            behind_proxy: false,
+            during_run: true,
+        }
+    }
+}
+
 /// The `[validate]` section: the checks of a change. Unstuck runs them, whatever the agent states about its
 /// work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ValidateSettings {
     /// Before a commit.
-    #[serde(deserialize_with = "lists::commands")]
+    #[serde(deserialize_with = "values::commands")]
     pub(crate) pre_commit: Vec<String>,
     /// Before a push.
-    #[serde(deserialize_with = "lists::commands")]
+    #[serde(deserialize_with = "values::commands")]
     pub(crate) pre_push: Vec<String>,
     /// Before a pull request.
-    #[serde(deserialize_with = "lists::commands")]
+    #[serde(deserialize_with = "values::commands")]
     pub(crate) pre_pr: Vec<String>,
     /// How long one check may take.
     pub(crate) timeout: Length,
@@ -421,7 +445,7 @@ pub(crate) struct ValidateSettings {
     pub(crate) network: NetworkReach,
     /// Paths that are restored before a check runs, so that no agent makes a check green by changing
     /// it.
-    #[serde(deserialize_with = "lists::globs")]
+    #[serde(deserialize_with = "values::globs")]
     pub(crate) protect: Vec<String>,
 }
 
@@ -486,22 +510,6 @@ pub(crate) struct RetrySettings {
     pub(crate) alert_after: AlertAfter,
 }
 
-/// When you hear of a scheduled job that fails for a passing reason: whichever comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct AlertAfter {
-    /// Firings in a row that failed.
-    pub(crate) firings: u32,
-    /// How long it has been failing.
-    pub(crate) time: Length,
-}
-
-impl Default for AlertAfter {
-    fn default() -> Self {
-        Self { firings: 3, time: Length::from_mins(24 * 60) }
-    }
-}
-
 impl Default for RetrySettings {
     fn default() -> Self {
         Self {
@@ -563,19 +571,4 @@ pub(crate) struct BudgetSettings {
     pub(crate) per_build: SpendingCap,
     /// By the project in one day.
     pub(crate) per_day: SpendingCap,
-}
-
-/// How much, in each of three units. What is not set has no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct SpendingCap {
-    /// Money.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) money: Option<Money>,
-    /// Tokens, in and out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tokens: Option<u64>,
-    /// Working time of agents.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) time: Option<Length>,
 }

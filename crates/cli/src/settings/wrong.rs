@@ -8,8 +8,9 @@ use unstuck_core::fault::Code;
 use unstuck_core::nearest::find_nearest;
 
 use super::job;
-use super::keys::SettingKeys;
-use super::layer::{SettingPathStep, find_value, insert_value, remove_value, render_path};
+use super::keys::{
+    SettingKeys, SettingPathStep, find_value, insert_value, remove_value, render_path,
+};
 use super::sections::Settings;
 use crate::problem::InputProblem;
 
