@@ -11,7 +11,7 @@ use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules};
 use unstuck_world::validate::{BaselineMode, GateChecks};
 use unstuck_world::workspace;
 
-use super::agents::WorkerFactory;
+use super::provider::WorkerFactory;
 use super::settings::build_settings;
 use super::task::{DECIDING, bad_glob_error, task_settings};
 use crate::error::CliError;

@@ -16,12 +16,10 @@ use unstuck_world::tool::DeclarationPolicy;
 use unstuck_world::validate::SecretScanner;
 use unstuck_world::workspace;
 
-use super::agents::WorkerFactory;
-use super::egress::{check_egress, setup_egress};
+use super::provider::{WorkerFactory, environment_proxies};
+use super::sandbox::{check_egress, setup_egress, wall_rules};
 use super::secrets::collect_secrets;
-use super::service::environment_proxies;
 use super::task::task_settings;
-use super::wall::wall_rules;
 use crate::error::CliError;
 use crate::project::LocalProject;
 use crate::settings::{Settings, environment_variable};

@@ -1,21 +1,59 @@
 //! Completes a task from the settings, and creates the parts that perform it.
 
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::fault::{CheckStage, Code};
 use unstuck_core::plan::{MutationKind, MutationSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
-use unstuck_runner::build::{TaskGates, TaskSettings};
+use unstuck_runner::build::{TaskGates, TaskSettings, TaskWorker};
 use unstuck_world::agent::AttemptLimits;
 use unstuck_world::provider::prices::Prices;
 use unstuck_world::scope::{self, BadPattern, PathScope, ScopeRules};
 use unstuck_world::validate::{BaselineMode, GateChecks, MissingDefinitions, find_defining_files};
 
-use super::agents::WorkerFactory;
-use super::brief::compose_brief;
+use super::provider::WorkerFactory;
 use crate::error::CliError;
 use crate::problem::InputProblem;
 use crate::settings::{BaselineSetting, FILE, MAX_COST, ScopeModeSetting, Settings};
+
+/// Instructions of a project for agents. Agent programs read these files themselves, so only models are
+/// given them.
+const HOUSE_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Maximum number of bytes of such a file in the prompt.
+const HOUSE_BYTES_MAX: usize = 32 * 1024;
+
+/// Paths that determine how the project is checked, built, published and maintained. A task may change them
+/// only with a person's approval, or if its scope names them.
+pub(super) const DECIDING: [&str; 25] = [
+    FILE,
+    "*/**/unstuck.toml",
+    "jobs/*.md",
+    ".gitmodules",
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab-ci.yml",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".drone.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "Jenkinsfile",
+    ".ci",
+    ".githooks",
+    ".husky",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook",
+];
 
 /// Returns the task for the engine, with its account and the actions after its checks.
 pub(crate) fn complete_task(
@@ -61,36 +99,6 @@ fn git_mutation(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
         ..MutationSpec::default()
     })
 }
-
-/// Paths that determine how the project is checked, built, published and maintained. A task may change them
-/// only with a person's approval, or if its scope names them.
-pub(super) const DECIDING: [&str; 25] = [
-    FILE,
-    "*/**/unstuck.toml",
-    "jobs/*.md",
-    ".gitmodules",
-    ".github/workflows",
-    ".github/actions",
-    ".gitlab-ci.yml",
-    ".gitlab",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".woodpecker.yml",
-    ".drone.yml",
-    ".travis.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "Jenkinsfile",
-    ".ci",
-    ".githooks",
-    ".husky",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    "lefthook.yaml",
-    ".lefthook.yml",
-    ".lefthook",
-];
 
 /// Returns the settings that perform a task.
 pub(crate) fn task_settings(
@@ -172,6 +180,51 @@ fn task_scope(
     };
     let place = spec.file.as_deref().unwrap_or("scope");
     PathScope::new(&rules).map_err(|bad| bad_glob_error(place, &bad))
+}
+
+/// Returns the part of the prompt beside the goal: the scope, the checks and the operator's own instructions.
+fn compose_brief(
+    settings: &Settings,
+    spec: &TaskSpec,
+    allowed: &[String],
+    root: &Path,
+    worker: &TaskWorker,
+) -> String {
+    let mut parts = Vec::new();
+    if !spec.brief.trim().is_empty() && spec.brief.trim() != spec.goal.trim() {
+        parts.push(spec.brief.trim().to_owned());
+    }
+    let forbidden: Vec<String> =
+        settings.scope.forbidden.iter().chain(&spec.scope.forbidden).cloned().collect();
+    parts.extend(render_list("You may change only these paths", allowed));
+    parts.extend(render_list("You must not change these paths", &forbidden));
+    let checks = spec.validate.as_ref().unwrap_or(&settings.validate.pre_commit);
+    parts.extend(render_list("These checks are run by us when you are done", checks));
+    if let TaskWorker::Model(_) = worker {
+        parts.extend(HOUSE_FILES.iter().find_map(|name| read_house_file(root, name)));
+    }
+    parts.join("\n\n")
+}
+
+fn render_list(title: &str, items: &[String]) -> Option<String> {
+    if items.is_empty() {
+        return None;
+    }
+    let mut text = format!("{title}:");
+    for item in items {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- `{item}`");
+    }
+    Some(text)
+}
+
+fn read_house_file(root: &Path, name: &str) -> Option<String> {
+    let text = fs::read_to_string(root.join(name)).ok()?;
+    let mut end = text.len().min(HOUSE_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Some(format!("What {name} of this project says:\n\n{}", text[..end].trim_end()))
 }
 
 pub(super) fn bad_glob_error(place: &str, bad: &BadPattern) -> CliError {

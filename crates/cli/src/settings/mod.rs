@@ -22,7 +22,7 @@ pub(crate) use resolve::{
     load_with_options, merge_options, stored_options,
 };
 pub(crate) use sections::{
-    AgentPermissionsSetting, AgentSettings, ApiDialectSetting, BaselineSetting, GithubSettings,
+    AgentPermissionsSetting, ApiDialectSetting, BaselineSetting, GithubSettings,
     InboxAudienceSetting, Provider, ScopeModeSetting, ServerSettings, Settings, WallSettings,
 };
 pub(crate) use values::{Length, Money};

@@ -4,20 +4,19 @@
 //! `doctor` shows all concerns; `run` prints them and does not begin if one of them stops it. The preflight
 //! changes nothing and runs no check.
 
-mod checkout;
 mod programs;
 mod python;
 mod repository;
-mod wall;
 
 use std::path::Path;
 
 use unstuck_core::fault::Code;
+use unstuck_world::process::Wall;
 use unstuck_world::workspace::find_own_links;
 
 use crate::error::CliError;
 use crate::problem::InputProblem;
-use crate::settings::{FILE, Settings};
+use crate::settings::{AgentPermissionsSetting, FILE, Settings};
 
 /// A finding of the preflight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +44,7 @@ pub(crate) enum ConcernSeverity {
 
 pub(crate) const CHECKS: &str = "checks";
 const OWN_CODE: &str = "own code";
+const WALL: &str = "wall";
 
 impl PreflightConcern {
     fn new_stop(about: &'static str, code: Code, says: String, todo: impl Into<String>) -> Self {
@@ -77,8 +77,8 @@ pub(crate) async fn inspect_project(
     concerns.extend(programs::inspect_programs(root, &settings.run.setup, checks).await);
     concerns.extend(python::inspect_python(root, &settings.run.setup, checks).await);
     concerns.extend(find_shared_links(root, settings));
-    concerns.extend(checkout::inspect_checkout(root, checks).await);
-    concerns.extend(wall::inspect_sandbox(settings));
+    concerns.extend(repository::inspect_checkout(root, checks).await);
+    concerns.extend(inspect_sandbox(settings));
     concerns
 }
 
@@ -117,4 +117,25 @@ fn find_shared_links(root: &Path, settings: &Settings) -> Option<PreflightConcer
         "take node_modules out of run.share, and write `setup = [\"npm ci\"]` below [run] in {FILE}"
     );
     Some(PreflightConcern::new_stop(OWN_CODE, Code::ConfigInvalid, says, todo))
+}
+
+/// Returns a concern that stops the run if an agent with all permissions would start on a machine without a
+/// complete sandbox, unless the settings allow it.
+fn inspect_sandbox(settings: &Settings) -> Option<PreflightConcern> {
+    let everything = settings.agent.permissions == AgentPermissionsSetting::Everything;
+    if !everything || settings.wall.allow_missing {
+        return None;
+    }
+    let held = Wall::with_usual_paths(std::env::var_os("PATH").as_deref()).try_out();
+    (!held.is_whole()).then(|| {
+        let says =
+            "agent.permissions is \"everything\", and this machine cannot keep agents from your \
+                    files and programs"
+                .to_owned();
+        let todo = format!(
+            "install bubblewrap (`unstuck doctor --wall` says what it holds), or write \
+             `allow_missing = true` below [wall] in {FILE}"
+        );
+        PreflightConcern::new_stop(WALL, Code::PreconditionMissing, says, todo)
+    })
 }

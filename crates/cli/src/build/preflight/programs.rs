@@ -5,12 +5,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use unstuck_core::fault::Code;
+use unstuck_core::text::brief::plain_line;
 use unstuck_world::commands::list_programs;
 use unstuck_world::provider;
 
 use super::python::has_module;
 use super::{CHECKS, PreflightConcern};
-use crate::render::words;
 use crate::settings::FILE;
 
 /// Folders that setup fills with programs.
@@ -58,25 +58,22 @@ enum MissingDependency {
 impl MissingDependency {
     fn to_concern(&self, line: &str, certain: bool, is_setup: bool) -> PreflightConcern {
         let place = if is_setup { "run.setup" } else { "validate.pre_commit" };
-        let line = words::plain_line(line);
+        let line = plain_line(line);
         let (says, todo) = match self {
             Self::Program(name) => (
-                format!("{} is not on the path, and `{line}` needs it", words::plain_line(name)),
+                format!("{} is not on the path, and `{line}` needs it", plain_line(name)),
                 format!("install it, or change {place} in {FILE}"),
             ),
             Self::Installed(name) => (
-                format!("{} is not there, and `{line}` needs it", words::plain_line(name)),
+                format!("{} is not there, and `{line}` needs it", plain_line(name)),
                 format!("write what installs it below [run] in {FILE}: {}", suggest_setup(name)),
             ),
             Self::Module { python, module } => (
-                format!(
-                    "{} has no module {module}, and `{line}` needs it",
-                    words::plain_line(python)
-                ),
+                format!("{} has no module {module}, and `{line}` needs it", plain_line(python)),
                 format!("`{python} -m pip install {module}`, or change {place} in {FILE}"),
             ),
             Self::File(name) => (
-                format!("there is no {}, and `{line}` runs it", words::plain_line(name)),
+                format!("there is no {}, and `{line}` runs it", plain_line(name)),
                 format!("write it, or change {place} in {FILE}"),
             ),
         };

@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 use unstuck_core::fault::Code;
+use unstuck_core::text::brief::plain_line;
 use unstuck_world::commands::list_programs;
 use unstuck_world::provider;
 
 use super::{OWN_CODE, PreflightConcern};
-use crate::render::words;
 use crate::settings::FILE;
 
 /// Maximum time for an answer of an interpreter.
@@ -56,8 +56,7 @@ pub(super) async fn inspect_python(
 ) -> Vec<PreflightConcern> {
     let own = |line: &String| OWN_ENVIRONMENT.iter().any(|words| line.contains(words));
     if let Some(line) = setup.iter().find(|line| installs_worktree_elsewhere(line)) {
-        let says =
-            format!("`{}` installs the worktree into your own Python", words::plain_line(line));
+        let says = format!("`{}` installs the worktree into your own Python", plain_line(line));
         let todo = format!(
             "write `setup = [\"python3 -m venv .venv && .venv/bin/pip install -e .\"]` below [run] in \
              {FILE}"

@@ -1,20 +1,25 @@
-//! Network access of agents, setup commands and checks, from the settings.
+//! The sandboxes of agents, commands, setup, checks and hooks, from the settings: their network access and
+//! the files they may use.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use unstuck_world::egress::{
     EgressDestinations, EgressPolicy, EgressReach, EgressSettings, EgressTarget, HostPattern,
     LoopbackRoute, ProxiedEgress, ReachSetting, parse_service_target,
 };
+use unstuck_world::process::{PrivateFolder, ResourceLimits, Wall};
 
-use super::agents::WorkerFactory;
-use super::service;
-use crate::settings::{Provider, Settings};
+use super::provider::{WorkerFactory, environment_proxies, vendor_hosts};
+use crate::settings::{Provider, Settings, WallSettings};
 
 const AGENT: ReachSetting = ReachSetting { heading: "[agent]", name: "network" };
 const COMMANDS: ReachSetting = ReachSetting { heading: "[commands]", name: "network" };
 const SETUP: ReachSetting = ReachSetting { heading: "[run]", name: "setup_network" };
 const CHECKS: ReachSetting = ReachSetting { heading: "[validate]", name: "network" };
+
+/// Bytes per megabyte of `wall.memory_mb`.
+const MEGABYTE: u64 = 1 << 20;
 
 impl WorkerFactory<'_> {
     /// Returns the network access of an agent program: its service, and the hosts in `agent.network`. A
@@ -43,7 +48,7 @@ impl WorkerFactory<'_> {
         if let Some(url) = self.base_url(provider) {
             return parse_service_target(&url).into_iter().collect();
         }
-        let hosts = service::vendor_hosts(provider);
+        let hosts = vendor_hosts(provider);
         hosts.iter().filter_map(|host| EgressTarget::new(host, "443").ok()).collect()
     }
 }
@@ -86,10 +91,36 @@ fn proxied_egress(
     relays.sort_unstable_by_key(SocketAddr::port);
     relays.dedup_by_key(|service| service.port());
     relays.retain(|service| service.port() != own.port());
-    let settings =
-        EgressSettings { destinations, setting, proxies: service::environment_proxies() };
+    let settings = EgressSettings { destinations, setting, proxies: environment_proxies() };
     let loopback = LoopbackRoute::Direct;
     EgressPolicy::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
+}
+
+/// Returns the sandbox rules of the settings, for the project at `root`.
+pub(crate) fn wall_rules(settings: &WallSettings, root: &Path) -> Wall {
+    let paths = |texts: &[String]| -> Vec<PathBuf> {
+        texts.iter().map(|text| expand_path(text, root)).collect()
+    };
+    Wall {
+        writable: Some(paths(&settings.writable)),
+        readable: paths(&settings.readable),
+        hidden: paths(&settings.hidden),
+        private: paths(&settings.private).into_iter().map(PrivateFolder::in_private_home).collect(),
+        limits: ResourceLimits {
+            processes: Some(settings.processes),
+            memory_bytes: settings.memory_mb.map(|megabytes| megabytes.saturating_mul(MEGABYTE)),
+        },
+        ..Wall::default()
+    }
+}
+
+/// Expands a path of the settings: `~` is the home folder, and a relative path begins at the root.
+fn expand_path(text: &str, root: &Path) -> PathBuf {
+    let path = Path::new(text);
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => root.join(path),
+    }
 }
 
 #[cfg(test)]
@@ -117,5 +148,14 @@ mod tests {
         settings.validate.network.0 = EgressReach::Hosts(listed.into());
         let EgressPolicy::Proxied(reached) = check_egress(&settings) else { panic!("no proxy") };
         assert_eq!(reached.relays, ["127.0.0.1:5432".parse().unwrap()]);
+    }
+
+    #[test]
+    fn paths_begin_at_the_root_or_in_the_home_folder() {
+        let root = Path::new("/p");
+        assert_eq!(expand_path("cache", root), Path::new("/p/cache"));
+        assert_eq!(expand_path("/var/cache", root), Path::new("/var/cache"));
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(expand_path("~/.m2/repository", root), home.join(".m2/repository"));
     }
 }
