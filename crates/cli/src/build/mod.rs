@@ -5,7 +5,6 @@ mod preflight;
 mod provider;
 mod repair;
 mod sandbox;
-mod secrets;
 mod settings;
 mod task;
 
@@ -15,6 +14,8 @@ pub(crate) use preflight::{
 pub(crate) use provider::{KEYS, WorkerFactory, installed_providers};
 pub(crate) use repair::{RepairOptions, repair_settings};
 pub(crate) use sandbox::wall_rules;
-pub(crate) use secrets::{environment_redactor, project_redactor};
 pub(crate) use settings::build_settings;
 pub(crate) use task::{complete_task, task_settings};
+
+pub(crate) use crate::project::project_redactor;
+pub(crate) use crate::settings::environment_redactor;

@@ -18,11 +18,10 @@ use unstuck_world::workspace;
 
 use super::provider::{WorkerFactory, environment_proxies};
 use super::sandbox::{check_egress, setup_egress, wall_rules};
-use super::secrets::collect_secrets;
 use super::task::task_settings;
 use crate::error::CliError;
 use crate::project::LocalProject;
-use crate::settings::{Settings, environment_variable};
+use crate::settings::{Settings, collect_secrets, environment_variable};
 
 /// Returns the control connection of agent programs to the decider.
 fn control_settings(

@@ -16,7 +16,7 @@ use unstuck_store::{Holder, SqliteStore, Store};
 use unstuck_world::redact::Redactor;
 
 use crate::error::CliError;
-use crate::settings::{ResolvedSettings, SettingFlags};
+use crate::settings::{ResolvedSettings, SettingFlags, environment_redactor, settings_redactor};
 
 /// The folder of a project that holds Unstuck's files.
 pub(super) const FOLDER: &str = ".unstuck";
@@ -72,11 +72,6 @@ impl LocalProject {
     #[must_use]
     pub(crate) fn with_settings(self, settings: ResolvedSettings) -> Self {
         Self { settings: OnceLock::from(Arc::new(settings)), redactor: OnceLock::new(), ..self }
-    }
-
-    /// Returns the redactor of the project's secrets; `make` creates it on first use.
-    pub(crate) fn redactor_or_init(&self, make: impl FnOnce() -> Redactor) -> Arc<Redactor> {
-        Arc::clone(self.redactor.get_or_init(|| Arc::new(make())))
     }
 
     /// Returns the project with its settings loaded again.
@@ -194,6 +189,18 @@ impl LocalProject {
     pub(crate) fn database_path(&self) -> PathBuf {
         self.unstuck_folder().join("state.db")
     }
+}
+
+/// Returns the redactor of all secrets that are known in a project, for output and stored text. If the
+/// settings cannot be read, only the secrets of the environment are known; the caller that needs the
+/// settings reports the error.
+pub(crate) fn project_redactor(project: &LocalProject) -> Arc<Redactor> {
+    let create = || {
+        let resolved = project.settings();
+        let redactor = resolved.map(|resolved| settings_redactor(&resolved.settings));
+        Arc::new(redactor.unwrap_or_else(|_| environment_redactor()))
+    };
+    Arc::clone(project.redactor.get_or_init(create))
 }
 
 /// Returns whether a folder is a repository without a working tree.

@@ -12,13 +12,13 @@ use unstuck_core::plan::{MutationSpec, TaskSpec};
 use unstuck_runner::control::ClientError;
 use unstuck_runner::{
     ActionJob, ActionProber, ActionResult, CommandError, DecideError, HoldReason, LedgerAction,
-    PerformScope, StateQuery, StateQueryResult, TaskLocks,
+    PerformScope, TaskLocks,
 };
 use unstuck_world::process::FileLock;
 
+use super::connection::ProjectConnection;
 use super::folder::LocalProject;
-use super::job;
-use super::seat::ProjectSession;
+use super::session::ProjectSession;
 use crate::error::CliError;
 
 /// An action that is to be performed once.
@@ -102,28 +102,28 @@ pub(crate) async fn perform_once(
     let store = project.open_or_create_store()?;
     let mut turn = None;
     loop {
-        let seat = ProjectSession::open(project, &store, once.verb).await?;
+        let session = ProjectSession::open(project, &store, once.verb).await?;
         let came =
-            match attempt_action(&seat, project, &once, (&mut turn, &belongs, patience)).await {
+            match attempt_action(&session, project, &once, (&mut turn, &belongs, patience)).await {
                 Ok(ActionFollowOutcome::HolderGone) => continue,
-                Err(error) if seat.is_holder_gone(&error) => continue,
+                Err(error) if session.is_holder_gone(&error) => continue,
                 Ok(ActionFollowOutcome::Settled(settled)) => Some(settled),
                 Ok(ActionFollowOutcome::GivenUp) => None,
                 Err(error) => return Err(error),
             };
-        seat.leave().await?;
+        session.leave().await?;
         return Ok(came);
     }
 }
 
-/// Performs the action from a seat that is already taken, without a time limit.
+/// Performs the action over an open connection, without a time limit.
 pub(crate) async fn perform_in_session(
-    seat: &ProjectSession,
+    connection: &ProjectConnection,
     project: &LocalProject,
     once: SingleAction,
 ) -> Result<SingleActionResult, CliError> {
     let patience = ActionWait::default();
-    match attempt_action(seat, project, &once, (&mut None, &|_| {}, &patience)).await? {
+    match attempt_action(connection, project, &once, (&mut None, &|_| {}, &patience)).await? {
         ActionFollowOutcome::Settled(came) => Ok(came),
         ActionFollowOutcome::HolderGone | ActionFollowOutcome::GivenUp => {
             Err(ClientError::Gone.into())
@@ -134,15 +134,15 @@ pub(crate) async fn perform_in_session(
 /// Follows the action to its result. Other processes with the same action wait for the turn until the
 /// result is known; a settled key needs no turn.
 async fn attempt_action(
-    seat: &ProjectSession,
+    connection: &ProjectConnection,
     project: &LocalProject,
     once: &SingleAction,
     (turn, belongs, patience): (&mut Option<FileLock>, &dyn Fn(TaskId), &ActionWait),
 ) -> Result<ActionFollowOutcome, CliError> {
-    if let Some(came) = find_earlier_result(seat, &once.spec).await? {
+    if let Some(came) = find_earlier_result(connection, &once.spec).await? {
         return Ok(ActionFollowOutcome::Settled(came));
     }
-    let task = job::find_or_define_job(seat, &once.job).await?;
+    let task = connection.find_or_define_job(&once.job).await?;
     belongs(task);
     if turn.is_none() {
         let turns = TaskLocks::new(project.runs_folder());
@@ -156,17 +156,16 @@ async fn attempt_action(
             patience.set_hindrance(None);
         }
     }
-    follow_action(seat, task, once, patience).await
+    follow_action(connection, task, once, patience).await
 }
 
 /// Returns the earlier result of the action, if it is final.
 async fn find_earlier_result(
-    seat: &ProjectSession,
+    connection: &ProjectConnection,
     spec: &MutationSpec,
 ) -> Result<Option<SingleActionResult>, CliError> {
-    let look = StateQuery::PermanentAction { key: spec.key.clone() };
-    let known = match seat.query_state(look).await? {
-        StateQueryResult::PermanentAction(Some(known)) if spec.permanent => known,
+    let known = match connection.find_permanent_action(&spec.key).await? {
+        Some(known) if spec.permanent => known,
         _ => return Ok(None),
     };
     if known.arguments != spec.arguments {
@@ -188,22 +187,16 @@ async fn find_earlier_result(
 
 /// Returns the reason why the action of a task is currently not performed or settled.
 async fn find_hindrance(
-    seat: &ProjectSession,
+    connection: &ProjectConnection,
     task: TaskId,
     key: &str,
 ) -> Result<Option<Hindrance>, CliError> {
-    match seat.query_state(StateQuery::Held { task }).await? {
-        StateQueryResult::Held(Some(HoldReason::Person)) => return Ok(Some(Hindrance::Paused)),
-        StateQueryResult::Held(Some(HoldReason::Question(question))) => {
-            return Ok(Some(Hindrance::Question(question)));
-        }
-        _ => {}
+    match connection.hold_reason(task).await? {
+        Some(HoldReason::Person) => return Ok(Some(Hindrance::Paused)),
+        Some(HoldReason::Question(question)) => return Ok(Some(Hindrance::Question(question))),
+        None => {}
     }
-    let StateQueryResult::Intent(Some(intent)) =
-        seat.query_state(StateQuery::Intent { task, key: key.to_owned() }).await?
-    else {
-        return Ok(None);
-    };
+    let Some(intent) = connection.find_intent(task, key).await? else { return Ok(None) };
     Ok(match intent.state {
         MutationState::Probing { .. } | MutationState::Settling { .. } => Some(Hindrance::Checking),
         MutationState::InFlight { .. } if !intent.own => Some(Hindrance::SameAction),
@@ -213,21 +206,21 @@ async fn find_hindrance(
 
 /// Performs the job until it has ended, or until a person has to tell the result of its action.
 async fn follow_action(
-    seat: &ProjectSession,
+    connection: &ProjectConnection,
     task: TaskId,
     once: &SingleAction,
     patience: &ActionWait,
 ) -> Result<ActionFollowOutcome, CliError> {
     let SingleAction { spec, action, prober, .. } = once;
-    let mut notices = seat.subscribe_notices().await?;
+    let mut notices = connection.subscribe_notices().await?;
     let (world, said) =
-        ActionJob::new(seat.decider(), spec.clone(), Arc::clone(action), prober.clone());
-    seat.attach_performer(PerformScope::Task(task), Arc::new(world)).await?;
-    if task_state(seat, task).await?.is_none_or(|state| state.has_ended()) {
-        seat.submit_command(Command::FireJob { task }).await?;
+        ActionJob::new(connection.decider(), spec.clone(), Arc::clone(action), prober.clone());
+    connection.attach_performer(PerformScope::Task(task), Arc::new(world)).await?;
+    if connection.task_state(task).await?.is_none_or(|state| state.has_ended()) {
+        connection.submit_command(Command::FireJob { task }).await?;
     }
     loop {
-        match task_state(seat, task).await? {
+        match connection.task_state(task).await? {
             Some(TaskState::Parked { .. }) => {
                 return Ok(ActionFollowOutcome::Settled(Arc::new(Ok(ActionResult::NeedsPerson))));
             }
@@ -239,21 +232,14 @@ async fn follow_action(
                 ));
             }
         }
-        patience.set_hindrance(find_hindrance(seat, task, &spec.key).await?);
+        patience.set_hindrance(find_hindrance(connection, task, &spec.key).await?);
         tokio::select! {
             biased;
             () = patience.wait_for_end() => return Ok(ActionFollowOutcome::GivenUp),
             notice = notices.recv() => if let Err(RecvError::Closed) = notice {
                 return Err(CommandError::Ended.into());
             },
-            () = seat.wait_until_gone() => return Ok(ActionFollowOutcome::HolderGone),
+            () = connection.wait_until_gone() => return Ok(ActionFollowOutcome::HolderGone),
         }
-    }
-}
-
-async fn task_state(seat: &ProjectSession, task: TaskId) -> Result<Option<TaskState>, CliError> {
-    match seat.query_state(StateQuery::Stands { task }).await? {
-        StateQueryResult::Stands(state) => Ok(state),
-        _ => Ok(None),
     }
 }

@@ -1,11 +1,12 @@
-//! Resolves the build or task that a person names.
+//! Resolves the build or task that a person names, and finds tasks of any build.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use unstuck_core::engine::{BuildId, TaskId};
 use unstuck_core::plan::TaskSpec;
-use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_store::{Store, StoreError};
 
-use super::look;
 use crate::error::CliError;
 
 /// Maximum number of names in an error about an ambiguous name.
@@ -67,11 +68,45 @@ pub(crate) async fn find_named_task(
         return Ok(rows.swap_remove(at));
     }
     if let Some(id) = parse_task_id(given)
-        && let Some(row) = look::find_task(store, project, id).await?
+        && let Some(row) = find_task(store, project, id).await?
     {
         return Ok(row);
     }
     find_by_prefix(rows, given)
+}
+
+/// Returns a task of any build.
+pub(crate) async fn find_task(
+    store: &dyn Store,
+    project: &str,
+    task: TaskId,
+) -> Result<Option<TaskRow>, StoreError> {
+    Ok(find_tasks(store, project, &[task]).await?.remove(&task))
+}
+
+/// Returns tasks of any build. The newest builds are searched first, because most lookups are about recent
+/// tasks.
+pub(crate) async fn find_tasks(
+    store: &dyn Store,
+    project: &str,
+    wanted: &[TaskId],
+) -> Result<BTreeMap<TaskId, TaskRow>, StoreError> {
+    let mut missing: BTreeSet<TaskId> = wanted.iter().copied().collect();
+    let mut found = BTreeMap::new();
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    for BuildRow { id, .. } in store.load_builds(project).await? {
+        for row in store.load_build_tasks(project, id).await? {
+            if missing.remove(&row.id) {
+                found.insert(row.id, row);
+            }
+        }
+        if missing.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 fn find_build_by_id(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, CliError> {

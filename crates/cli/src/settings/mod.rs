@@ -6,6 +6,7 @@ mod keys;
 mod layer;
 mod notify;
 mod resolve;
+mod secrets;
 mod sections;
 mod values;
 mod wrong;
@@ -21,6 +22,7 @@ pub(crate) use resolve::{
     FILE, MAX_COST, ResolvedSettings, RunOptions, SettingFlags, ShownSetting, environment_variable,
     load_with_options, merge_options, stored_options,
 };
+pub(crate) use secrets::{collect_secrets, environment_redactor, settings_redactor};
 pub(crate) use sections::{
     AgentPermissionsSetting, ApiDialectSetting, BaselineSetting, GithubSettings,
     InboxAudienceSetting, Provider, ScopeModeSetting, ServerSettings, Settings, WallSettings,

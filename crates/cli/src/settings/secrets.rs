@@ -2,12 +2,12 @@
 //! the settings.
 
 use std::env;
-use std::sync::Arc;
 
 use unstuck_world::redact::Redactor;
 
-use crate::project::LocalProject;
-use crate::settings::{NotifySettings, Settings, environment_variable};
+use super::notify::NotifySettings;
+use super::resolve::environment_variable;
+use super::sections::Settings;
 
 /// Words in the name of a variable that holds a secret.
 const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE"];
@@ -25,14 +25,9 @@ pub(crate) fn collect_secrets(settings: &Settings) -> Vec<String> {
     secrets
 }
 
-/// Returns the redactor of all secrets that are known in a project, for output and stored text. If the
-/// settings cannot be read, only the secrets of the environment are known; the caller that needs the
-/// settings reports the error.
-pub(crate) fn project_redactor(project: &LocalProject) -> Arc<Redactor> {
-    project.redactor_or_init(|| {
-        let secrets = project.settings().map(|resolved| collect_secrets(&resolved.settings));
-        redactor_for(&secrets.unwrap_or_else(|_| environment_secrets()))
-    })
+/// Returns the redactor of the secrets of the environment and of these settings.
+pub(crate) fn settings_redactor(settings: &Settings) -> Redactor {
+    redactor_for(&collect_secrets(settings))
 }
 
 /// Returns the redactor of the secrets of the environment.
