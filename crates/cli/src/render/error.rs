@@ -8,9 +8,9 @@ use unstuck_core::fault::{Category, Code, Fault};
 
 use super::json::write_json_line;
 use super::style;
-use crate::build::environment_redactor;
 use crate::error::CliError;
 use crate::problem::InputProblem;
+use crate::settings::environment_redactor;
 
 /// The form in which an error is written.
 #[derive(Clone, Copy, Debug)]

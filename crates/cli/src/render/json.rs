@@ -1,8 +1,11 @@
-//! Writes JSON for programs.
+//! Writes JSON for programs, and the schema of events in it.
 
 use std::io::{self, Write};
 
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
+use serde_json::Value;
+use unstuck_core::engine::{EventEnvelope, RecordedEvent};
 
 /// Writes a value as indented JSON.
 pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
@@ -15,6 +18,21 @@ pub(crate) fn write_json_line(out: &mut impl Write, value: &impl Serialize) -> i
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     out.write_all(&line)
+}
+
+/// Writes an event as JSON on one line.
+pub(crate) fn write_event_json(
+    out: &mut impl Write,
+    project: &str,
+    recorded: &RecordedEvent,
+) -> io::Result<()> {
+    write_json_line(out, &recorded.to_envelope(project))
+}
+
+/// Returns the JSON schema of the line of an event.
+pub(crate) fn event_schema() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<EventEnvelope<'_>>().to_value()
 }
 
 #[cfg(test)]

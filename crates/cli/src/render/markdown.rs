@@ -10,8 +10,7 @@ use std::io;
 use anstyle::Style;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::style;
-use super::wrap::{StyledPiece, pieces_width, wrap_pieces};
+use super::style::{self, StyledPiece, pieces_width, wrap_pieces};
 
 /// Columns by which a list item or code block is indented.
 const INDENT: usize = 2;

@@ -1,22 +1,41 @@
-//! The terminal while a part of it is drawn in place.
+//! Draws a part of the terminal in place and reads the keys that a person presses there.
+//!
+//! [`Screen::enter`] takes the keyboard; [`Screen::draw`] replaces the previous lines and writes only the
+//! differences, so that nothing flickers; [`Screen::write_above`] writes lines above them that stay;
+//! [`Screen::next_input`] waits for a key, a new size or the end, and is cancel-safe, as in a `select!`. The
+//! rest of the window and its previous content are left alone.
+//!
+//! The terminal is restored in every case: when the screen is dropped, also by a panic; while the process
+//! is stopped with Ctrl-Z; and at a signal, which arrives as an [`ScreenInput`] and does not end the process.
+//! Ctrl-C arrives as an [`ScreenInput`] too, because the keyboard sends no signals meanwhile.
+//!
+//! The caller decides the meaning of keys and the content of lines. The parts that can be tested without a
+//! terminal are [`KeyDecoder`], from bytes to keys, and [`ScreenFrame`], from lines to bytes.
+//!
+//! The module uses `rustix`, which is a dependency anyway. The usual crate for terminals would bring a
+//! second version of the crate that catches signals, for few more keys and no drawing in place.
 
 use std::fs::OpenOptions;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Stdin, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
 use anstream::adapter::strip_str;
 use rustix::fs::OFlags;
 use rustix::process::{Signal as Number, kill_current_process_group};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 use terminal_size::{Height, Width};
 use tokio::net::unix::pipe::Receiver;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
 use super::frame::ScreenFrame;
-use super::key::{KeyDecoder, KeyPress};
-use super::raw::RawMode;
-use crate::render::Terminal;
+pub(crate) use super::frame::ScreenSize;
+use super::key::KeyDecoder;
+pub(crate) use super::key::KeyPress;
+use super::terminal::Terminal;
 
 /// Time after which an Escape without further bytes is the key and not the beginning of a sequence.
 const ESCAPE_PATIENCE: Duration = Duration::from_millis(50);
@@ -27,13 +46,6 @@ const USUAL: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 /// Turns bracketed paste on: a paste arrives as one key, so that a line break in it confirms nothing.
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
-
-/// The size of a terminal in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ScreenSize {
-    pub(crate) columns: usize,
-    pub(crate) rows: usize,
-}
 
 /// An input from the terminal, or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,7 +224,7 @@ impl ScreenSignals {
 /// shares the first file description, and the non-blocking flag would break its reads.
 fn open_keyboard() -> io::Result<Receiver> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open("/dev/stdin")?;
     Receiver::from_file_unchecked(file)
 }
@@ -231,4 +243,48 @@ async fn read_keyboard(keyboard: &Receiver) -> io::Result<Vec<u8>> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The guard of raw mode, in which the terminal delivers each key at once and echoes none; dropping it
+/// restores the previous mode.
+#[derive(Debug)]
+struct RawMode {
+    before: Termios,
+}
+
+impl RawMode {
+    fn enter() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let raw = Self { before };
+        raw.reenter()?;
+        Ok(raw)
+    }
+
+    /// Enters raw mode again, after another process has had the terminal.
+    fn reenter(&self) -> io::Result<()> {
+        let mut wanted = self.before.clone();
+        // Output modes stay unchanged, so that other output looks right.
+        wanted.local_modes -=
+            LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+        wanted.input_modes -= InputModes::IXON | InputModes::ICRNL;
+        wanted.special_codes[SpecialCodeIndex::VMIN] = 1;
+        wanted.special_codes[SpecialCodeIndex::VTIME] = 0;
+        set_mode(&io::stdin(), &wanted)
+    }
+
+    /// Restores the previous mode.
+    fn restore(&self) -> io::Result<()> {
+        set_mode(&io::stdin(), &self.before)
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no restoring.
+        let _ = self.restore();
+    }
+}
+
+fn set_mode(stdin: &Stdin, wanted: &Termios) -> io::Result<()> {
+    Ok(tcsetattr(stdin, OptionalActions::Now, wanted)?)
 }

@@ -8,14 +8,19 @@ use std::fmt::Write as _;
 
 use anstream::adapter::strip_str;
 
-use super::screen::ScreenSize;
-
 /// Begins a synchronized update, hides the cursor and turns wrapping off until the drawing is complete.
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l";
 const END: &str = "\x1b[?7h\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 const CLEAR_LINE_END: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
+
+/// The size of a terminal in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ScreenSize {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
 
 /// The lines that are on the screen.
 #[derive(Debug, Default)]
