@@ -13,7 +13,7 @@ use super::repair::JobRepair;
 use super::tell::JobReporter;
 use super::wait::{JobEnding, follow_until_end};
 use crate::error::CliError;
-use crate::project::{EndSignal, EndSignals, LocalProject, ProjectSession, job};
+use crate::project::{EndSignal, EndSignals, LocalProject, ProjectSession};
 
 /// A job that is kept alive, with the parts needed for it.
 pub(in crate::commands) struct JobFollower<'a> {
@@ -102,7 +102,7 @@ async fn take_up_job(
 ) -> Result<Option<TaskId>, CliError> {
     let spec = &repair.spec;
     let name = &spec.name;
-    let task = job::find_or_define_job(seat, spec).await?;
+    let task = seat.find_or_define_job(spec).await?;
     let unusable =
         |source| CliError::Folder { place: project.runs_folder().display().to_string(), source };
     if !world.try_lock_task(task).map_err(unusable)? {
@@ -123,7 +123,7 @@ async fn take_up_job(
     // firing may be the one that this process has just performed.
     update_definition(seat, repair).await?;
     seat.attach_performer(PerformScope::Task(task), Arc::new(world.clone())).await?;
-    let may_begin = job::find_job(seat, name).await?.is_none_or(|known| known.may_begin);
+    let may_begin = seat.find_job(name).await?.is_none_or(|known| known.may_begin);
     if may_begin && !world.has_begun() {
         seat.submit_command(Command::FireJob { task }).await?;
     }
@@ -134,7 +134,7 @@ async fn take_up_job(
 /// repair settings of this call are applied.
 async fn update_definition(seat: &ProjectSession, repair: &JobRepair) -> Result<(), CliError> {
     let spec = &repair.spec;
-    let Some(KnownJob { spec: known, .. }) = job::find_job(seat, &spec.name).await? else {
+    let Some(KnownJob { spec: known, .. }) = seat.find_job(&spec.name).await? else {
         return Ok(());
     };
     let wanted = if repair.is_defined {
@@ -144,7 +144,7 @@ async fn update_definition(seat: &ProjectSession, repair: &JobRepair) -> Result<
         TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) }
     };
     if wanted != *known {
-        job::define_job(seat, wanted).await?;
+        seat.define_job(wanted).await?;
     }
     Ok(())
 }
