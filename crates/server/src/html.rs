@@ -53,7 +53,6 @@ async fn serve_asset(Path(name): Path<String>) -> Response {
     (headers, content).into_response()
 }
 
-/// Renders a page.
 pub(crate) fn render_page(template: &impl Template) -> Response {
     render_page_with_status(StatusCode::OK, template)
 }

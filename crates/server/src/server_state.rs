@@ -64,7 +64,6 @@ pub(crate) struct TrafficCounters {
 }
 
 impl TrafficCounters {
-    /// Counts a response.
     pub(crate) fn count_response(&self, response: &Response) {
         let class = usize::from(response.status().as_u16() / 100).clamp(1, STATUS_CLASSES) - 1;
         self.responses[class].fetch_add(1, Ordering::Relaxed);

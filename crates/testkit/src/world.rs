@@ -173,7 +173,6 @@ impl SimulatedWorld {
     }
 }
 
-/// A moment of an effect.
 pub(crate) struct EffectMoment<'a> {
     pub(crate) profile: Arc<WorldProfile>,
     state: &'a State,

@@ -26,7 +26,6 @@ pub(super) struct ControlSession<'a> {
     json: bool,
 }
 
-/// The events of a command.
 pub(super) struct CommandEvents {
     pub(super) events: Vec<RecordedEvent>,
     /// Set if another process holds the project and acts on the events.

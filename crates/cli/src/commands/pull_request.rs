@@ -23,7 +23,6 @@ use crate::project::{self, LocalProject, ProjectSession};
 /// The prefix of the idempotency key of every pull request.
 const KEY: &str = "github.pr ";
 
-/// An open pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct OpenPullRequest {
     /// The address; empty if a person only confirmed that it exists.

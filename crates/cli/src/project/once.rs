@@ -34,7 +34,6 @@ pub(crate) struct SingleAction {
     pub(crate) prober: ActionProber,
 }
 
-/// The result of the action.
 pub(crate) type SingleActionResult = Arc<Result<ActionResult, DecideError>>;
 
 /// The reason why an action waits.
@@ -81,7 +80,6 @@ impl ActionWait {
     }
 }
 
-/// The outcome of following an action.
 enum ActionFollowOutcome {
     /// The action is settled, or needs a person.
     Settled(SingleActionResult),

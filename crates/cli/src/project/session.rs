@@ -37,7 +37,6 @@ struct HolderParts {
 pub(crate) enum ProjectMessage {
     /// An event happened.
     Notice(RunnerNotice),
-    /// The holder is gone.
     HolderGone,
 }
 

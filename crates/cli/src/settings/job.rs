@@ -45,7 +45,7 @@ pub(crate) struct JobSettings {
     /// What it is there for: `read`, `decide` or `act`. With one of the first two, `unstuck mutate` in
     /// it is refused as `LOGIC_PHASE_VIOLATION`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) phase: Option<Phase>,
+    pub(crate) phase: Option<ScriptPhase>,
     /// What one firing may spend: `"$2.50"`, or money, tokens and time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<FiringBudget>,
@@ -89,7 +89,8 @@ impl Default for AlertAfter {
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Phase {
+#[schemars(rename = "Phase")]
+pub(crate) enum ScriptPhase {
     /// It only reads.
     Read,
     /// It decides what is to be done.
@@ -98,12 +99,12 @@ pub(crate) enum Phase {
     Act,
 }
 
-impl From<Phase> for WorkPhase {
-    fn from(phase: Phase) -> Self {
+impl From<ScriptPhase> for WorkPhase {
+    fn from(phase: ScriptPhase) -> Self {
         match phase {
-            Phase::Read => Self::Read,
-            Phase::Decide => Self::Decide,
-            Phase::Act => Self::Act,
+            ScriptPhase::Read => Self::Read,
+            ScriptPhase::Decide => Self::Decide,
+            ScriptPhase::Act => Self::Act,
         }
     }
 }
@@ -173,7 +174,6 @@ pub(super) fn duplicate_name_problem(name: &str) -> (String, String) {
     (format!("there are two jobs called {name}"), "give one of them another name".to_owned())
 }
 
-/// The name of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct JobName(String);
@@ -269,7 +269,6 @@ impl<'de> Deserialize<'de> for CommandLine {
     }
 }
 
-/// The schedule of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JobSchedule(pub(crate) Schedule);
 

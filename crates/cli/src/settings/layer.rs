@@ -27,7 +27,6 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 pub(crate) enum SettingOrigin {
     /// The built-in default.
     Default,
-    /// A file.
     File(String),
     /// An environment variable.
     Variable(String),

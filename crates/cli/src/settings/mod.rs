@@ -12,7 +12,7 @@ mod values;
 mod wrong;
 
 pub(crate) use job::{
-    FiringBudget, JobName, JobSchedule, JobSettings, JobTimeZone, Phase, RepairMode,
+    FiringBudget, JobName, JobSchedule, JobSettings, JobTimeZone, RepairMode, ScriptPhase,
 };
 pub(crate) use job_files::FOLDER as JOBS_FOLDER;
 pub(crate) use keys::settings_schema;

@@ -122,7 +122,6 @@ impl Default for AgentSettings {
 pub(crate) enum Provider {
     /// Claude Code.
     ClaudeCli,
-    /// Codex.
     CodexCli,
     /// A model of Anthropic, with our tools.
     AnthropicApi,
@@ -174,7 +173,6 @@ pub(crate) enum ApiDialectSetting {
     /// Chat Completions, which nearly every service speaks.
     #[default]
     Chat,
-    /// Responses.
     Responses,
 }
 

@@ -164,7 +164,6 @@ text_or_number!(Money, "Money", "An amount of money.", "$2.50");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SpendingCap {
-    /// Money.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) money: Option<Money>,
     /// Tokens, in and out.

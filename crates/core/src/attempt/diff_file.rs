@@ -9,7 +9,6 @@ use super::hasher::{Digest, LineHasher, PieceHasher};
 /// is split.
 pub(super) const BLOCK_LINES_MAX: usize = 4_096;
 
-/// The kind of a line in a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HunkLineKind {
     Context,
@@ -40,7 +39,6 @@ enum DiffFilePart {
     Hunks,
 }
 
-/// A file of the diff.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiffFile {
     path: Vec<u8>,

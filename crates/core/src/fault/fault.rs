@@ -22,6 +22,8 @@ pub const OF_AGENT: &str = "agent";
 pub const SLOW_BASE: &str = "validate:base:timeout";
 /// Where files were met that change how the checks run.
 pub const CHECK_FILES: &str = "scope:checks";
+/// The source of changes that need a yes and that the task's own words lead to.
+pub const EXPECTED_CHANGE: &str = "scope:expected";
 /// The source of a check that cannot pass until a person has added a line to the settings: no agent can
 /// fix it.
 pub const KEPT_BASE: &str = "validate:base:kept";
@@ -185,6 +187,11 @@ impl Fault {
     /// Whether files were taken back because they change how the checks run.
     pub fn is_check_file_change(&self) -> bool {
         self.source == CHECK_FILES
+    }
+
+    /// Returns whether the task's own words lead to the change that needs a yes.
+    pub fn is_expected_change(&self) -> bool {
+        self.source == EXPECTED_CHANGE
     }
 
     /// Whether only a line in the settings helps: its cause says in a sentence what was kept from what.

@@ -14,7 +14,9 @@ pub use context::{
     Internal, Kind, Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
     Repeated, Timeout, Tool, Validation,
 };
-pub use fault::{CHECK_FILES, ClassifiedBy, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE};
+pub use fault::{
+    CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE,
+};
 pub use page::{page, render_facts};
 
 pub use crate::code::{

@@ -122,6 +122,11 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
             Decision::ProvideCredentials,
             "Please look at the repair and take it over if you like it. Then tell me to try again.",
         ),
+        QuestionKind::Ok if asked.is_expected => (
+            Decision::AllowOnce,
+            "The task asks to remove something, so its tests may well go with it. If the numbers fit, \
+             allow it this once.",
+        ),
         QuestionKind::Ok => permission_advice(code, asked.risk, asked.what.is_some()),
         QuestionKind::Choice if asked.is_passing() => transient_advice(code),
         QuestionKind::Choice if asked.work == Work::Job => script_advice(code, reason),

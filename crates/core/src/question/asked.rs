@@ -57,6 +57,8 @@ pub struct QuestionFacts<'a> {
     pub kept: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
+    /// `true` if the task's own words lead to that change.
+    pub is_expected: bool,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// The question of the agent itself.
@@ -139,6 +141,7 @@ impl<'a> QuestionFacts<'a> {
             check_ended: None,
             kept: None,
             why: None,
+            is_expected: false,
             whole_change: None,
             agent_question: None,
             answered_before: None,

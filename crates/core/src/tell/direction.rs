@@ -15,9 +15,8 @@ use crate::time::Time;
 /// The instruction to an external runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "SessionDecision"))]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum SessionDecision {
     /// Work now: for the first time, or again as the context says.
     Retry,
     /// Do nothing before the given time.
@@ -32,7 +31,7 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionDirection {
     /// The instruction.
-    pub decision: Decision,
+    pub decision: SessionDecision,
     /// Number of times this error occurred, the last one included; 0 while nothing has failed.
     pub attempt: u32,
     /// Number of attempts before a person is asked.
@@ -73,7 +72,7 @@ pub fn session_direction(state: &State, policy: &Policy, task: TaskId) -> Option
         None => (0, policy.retry.per_signature),
     };
     let told = SessionDirection {
-        decision: Decision::Wait,
+        decision: SessionDecision::Wait,
         attempt,
         of,
         code: task.failure.as_ref().map(|failure| failure.code()),
@@ -82,14 +81,14 @@ pub fn session_direction(state: &State, policy: &Policy, task: TaskId) -> Option
         context: None,
     };
     Some(match stand {
-        SessionStage::Over => SessionDirection { decision: Decision::Stop, ..told },
+        SessionStage::Over => SessionDirection { decision: SessionDecision::Stop, ..told },
         SessionStage::Asked(question) => {
-            SessionDirection { decision: Decision::Ask, question: Some(question), ..told }
+            SessionDirection { decision: SessionDecision::Ask, question: Some(question), ..told }
         }
         SessionStage::Waits(until) => SessionDirection { until, ..told },
         SessionStage::Works(run) => {
             let context = replan_context(state, policy, run);
-            SessionDirection { decision: Decision::Retry, context, ..told }
+            SessionDirection { decision: SessionDecision::Retry, context, ..told }
         }
     })
 }

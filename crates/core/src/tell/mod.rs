@@ -19,7 +19,7 @@ mod replan;
 
 pub use brief::wanted_action;
 pub use context::{failure_result, replan_context};
-pub use direction::{Decision, SessionDirection, session_direction};
+pub use direction::{SessionDecision, SessionDirection, session_direction};
 pub use evidence::collect_evidence;
 pub use instruct::{CommandWait, NUDGE, render_cut_off, render_wait_result, retry_advice};
 pub use message::{

@@ -139,7 +139,7 @@ pub fn render_narration(narration: &Narration<'_>, work: Work) -> String {
         N::WithoutAction { title } => {
             format!("You said no; continuing {} without it.", name(title))
         }
-        N::Resumed { title } => format!("Continuing {}.", name(title)),
+        N::Resumed { title } | N::TakenUpAgain { title } => format!("Continuing {}.", name(title)),
         N::Done { title, attempts: 0 | 1 } => format!("{} is done.", start(title)),
         N::Done { title, attempts } => {
             format!("{} is done after {} attempts.", start(title), number_word(attempts))
@@ -190,7 +190,6 @@ pub fn render_narration(narration: &Narration<'_>, work: Work) -> String {
         N::CrashedAndResumed { title } => {
             format!("Unstuck was interrupted during {}; continuing where it stopped.", name(title))
         }
-        N::TakenUpAgain { title } => format!("Continuing {}.", name(title)),
         N::TakenBack { title, files } => format!(
             "Reverted a change to {} outside what {} may touch; a copy is kept.",
             count_noun(files.max(1), "file", "files"),

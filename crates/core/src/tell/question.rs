@@ -80,6 +80,7 @@ fn with_question_facts<T>(
         check_ended: hints.check_ended,
         kept: hints.kept,
         why: hints.why,
+        is_expected: hints.is_expected,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
@@ -267,6 +268,7 @@ struct QuestionHints<'a> {
     check_ended: Option<&'a str>,
     kept: Option<&'a str>,
     why: Option<&'a str>,
+    is_expected: bool,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -365,7 +367,9 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             };
             let program = of.agent.as_deref().and_then(provider_display_name);
             let why = why.filter(|_| !guarded);
-            QuestionHints { program, why, risk, ..QuestionHints::from_name(&of.what) }
+            let is_expected =
+                question.fault.as_ref().is_some_and(|fault| fault.is_expected_change());
+            QuestionHints { program, why, is_expected, risk, ..QuestionHints::from_name(&of.what) }
         }
         Some(Kind::PermissionSkipDenied(of)) => QuestionHints::from_name(&of.what),
         Some(Kind::PreconditionInput(c)) => QuestionHints {

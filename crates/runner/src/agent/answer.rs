@@ -46,7 +46,6 @@ struct DeclaredActionAnswer {
     state: DeclaredActionState,
 }
 
-/// The state of an action.
 #[derive(Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 enum DeclaredActionState {

@@ -42,7 +42,6 @@ pub(super) struct ModelToolCall {
     pub(super) input: Value,
 }
 
-/// The memory of an attempt.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AttemptMemory {
     messages: Vec<ModelMessage>,

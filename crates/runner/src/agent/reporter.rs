@@ -26,7 +26,6 @@ pub(super) enum AttemptAbort {
     Failed(Box<Fault>),
 }
 
-/// The result of a declaration.
 pub(super) enum DeclarationResult {
     /// The action is performed after the checks, unless it was already reconciled this way.
     Noted(Option<Reconciled>),

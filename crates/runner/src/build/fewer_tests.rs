@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{EXPECTED_CHANGE, Fault};
 use unstuck_world::scope;
 use unstuck_world::workspace::{ChangeKind, Workspace, WorktreeChange};
 
@@ -46,7 +46,9 @@ impl BuildContext {
         if !is_told && !removes_something(&words) {
             return Err(fault);
         }
-        Err(question.with_cause(format!("{}.", fault.message)))
+        let source = if removes_something(&words) { EXPECTED_CHANGE } else { &question.source };
+        let source = source.to_owned();
+        Err(Fault { source, ..question }.with_cause(format!("{}.", fault.message)))
     }
 }
 

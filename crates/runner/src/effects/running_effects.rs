@@ -25,7 +25,6 @@ struct RunningEffect {
     task: AbortHandle,
 }
 
-/// The progress of an effect.
 #[derive(Clone, Debug)]
 enum EffectProgress {
     UnderWay,

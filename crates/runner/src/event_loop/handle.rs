@@ -13,7 +13,6 @@ use unstuck_store::{StoreError, StoredConversation};
 
 use crate::effects::{PerformScope, Performer};
 
-/// A request to the loop.
 pub(super) enum LoopRequest {
     Command {
         command: Box<Command>,

@@ -261,7 +261,6 @@ pub trait AnswerLinkSource: Send + Sync {
     ) -> Vec<AnswerLink>;
 }
 
-/// The phases of the shutdown.
 #[derive(Clone, Default)]
 pub(super) struct ShutdownPhases {
     /// Cancelled when no further event follows.

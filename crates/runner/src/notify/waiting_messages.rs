@@ -18,7 +18,6 @@ pub(super) struct WaitingMessages {
     each: VecDeque<News>,
 }
 
-/// The next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextMessage {
     /// An individual message.

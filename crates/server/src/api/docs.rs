@@ -26,7 +26,6 @@ pub(crate) struct ApiRouter {
     taken: SchemaGenerator,
 }
 
-/// An operation of the API.
 pub(crate) struct ApiOperation {
     method: Method,
     path: &'static str,
@@ -40,7 +39,6 @@ pub(crate) struct ApiOperation {
     problems: Vec<(u16, &'static str)>,
 }
 
-/// The response of an operation.
 enum ApiOperationResponse {
     Json(u16, &'static str, fn(&mut SchemaGenerator) -> Schema),
     Stream(&'static str),
@@ -143,7 +141,6 @@ impl ApiRouter {
         }
     }
 
-    /// Adds an operation.
     pub(crate) fn add_operation(
         mut self,
         op: ApiOperation,

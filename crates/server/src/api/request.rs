@@ -19,7 +19,6 @@ use crate::server_state::{HostedProject, SharedServerState};
 
 /// The header of the idempotency key, which recognizes a repeated request.
 pub(super) const KEY_HEADER: &str = "Idempotency-Key";
-/// The description of that header.
 pub(super) const KEY_HEADER_DESCRIPTION: &str = "A new random text for each thing that is told. The same once more, after \
     an answer that was lost, is taken once.";
 /// Maximum length of a key, in characters.
@@ -28,7 +27,6 @@ const KEY_CHARS_MAX: usize = 200;
 /// Maximum number of seconds that one request may wait.
 const WAIT_SECONDS_MAX: u64 = 55;
 
-/// A JSON body.
 pub(crate) struct ApiJsonBody<T>(pub(crate) T);
 
 /// An optional JSON body.

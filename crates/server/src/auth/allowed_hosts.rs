@@ -42,7 +42,6 @@ enum RequestHostName {
     Name(String),
 }
 
-/// The origin of a page.
 struct PageOrigin {
     place: RequestAuthority,
     https: bool,

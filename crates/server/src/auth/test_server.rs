@@ -49,15 +49,14 @@ pub(super) struct TestServer {
     pub(super) folder: tempfile::TempDir,
 }
 
-/// A response.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct TestResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) text: String,
 }
 
-impl Answer {
+impl TestResponse {
     pub(super) fn header(&self, name: impl AsRef<str>) -> &str {
         let value = self.headers.get(name.as_ref());
         value.map_or("", |value| value.to_str().unwrap())
@@ -98,19 +97,24 @@ impl TestServer {
         (entry.id, token)
     }
 
-    pub(super) async fn send(&self, request: Request<Body>) -> Answer {
+    pub(super) async fn send(&self, request: Request<Body>) -> TestResponse {
         let response = self.router().oneshot(request).await.unwrap();
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        Answer { status, headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        TestResponse { status, headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
-    pub(super) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(super) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> TestResponse {
         self.send(request(Method::GET, path, headers, "")).await
     }
 
-    pub(super) async fn post(&self, path: &str, headers: &[(&str, &str)], form: &str) -> Answer {
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        form: &str,
+    ) -> TestResponse {
         let kind = [("content-type", "application/x-www-form-urlencoded")];
         let headers: Vec<_> = headers.iter().copied().chain(kind).collect();
         self.send(request(Method::POST, path, &headers, form)).await

@@ -20,7 +20,6 @@ const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 /// Milliseconds after which a client reconnects.
 const COME_BACK_MS: u32 = 1_000;
 
-/// A project that is followed.
 #[derive(Debug)]
 pub(crate) struct FollowedProject {
     hub: Arc<EventHub>,

@@ -36,7 +36,6 @@ struct BuildPage {
     can_kick: bool,
 }
 
-/// A column of the board.
 struct BoardColumn {
     title: &'static str,
     empty: &'static str,

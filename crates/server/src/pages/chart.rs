@@ -13,7 +13,6 @@ const STEP: usize = 38;
 /// Maximum length of a name beside a bar, in characters.
 const NAME_CHARS_MAX: usize = 32;
 
-/// A bar of a chart.
 pub(super) struct ChartBar {
     pub(super) name: String,
     /// The length relative to the longest bar, in thousandths.
@@ -30,7 +29,6 @@ impl ChartBar {
     }
 }
 
-/// A bar chart.
 pub(super) struct BarChart {
     pub(super) title: &'static str,
     /// The sum of all bars.

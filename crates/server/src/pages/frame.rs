@@ -15,7 +15,6 @@ use crate::server_state::SharedServerState;
 /// Maximum age that is shown as "just now".
 const JUST_NOW_WITHIN: Span = Span::from_secs(10);
 
-/// The sections of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SiteSection {
     Inbox,

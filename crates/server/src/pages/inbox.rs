@@ -213,7 +213,6 @@ fn describe_outcome(asked: &Asked, frame: &PageFrame) -> Option<QuestionCardOutc
     }
 }
 
-/// Shows the inbox.
 pub(super) async fn show_inbox(
     State(site): State<SharedServerState>,
     caller: Caller,

@@ -8,7 +8,6 @@ use rusqlite::ffi;
 
 use crate::error::StoreError;
 
-/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailedOperation {
     Reading,
@@ -31,7 +30,6 @@ impl FailedOperation {
     }
 }
 
-/// Converts an error of SQLite.
 pub(super) fn convert_sqlite_error(
     path: &Path,
     doing: FailedOperation,

@@ -37,7 +37,6 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const BEGINS: &str = "journal-";
 const EXTENSION: &str = ".mark";
 
-/// The position of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JournalPosition {
     /// The epoch of the holder.
@@ -66,7 +65,6 @@ struct DispatchedAction {
     action: DoubtedAction,
 }
 
-/// The content of a mark.
 #[derive(Debug)]
 pub(super) struct MarkContent {
     pub(super) reached: JournalPosition,

@@ -8,7 +8,6 @@ use super::fail::{self, FailedOperation};
 use super::files::{self, APPLICATION};
 use crate::error::StoreError;
 
-/// A migration step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MigrationStep {
     /// The schema it leads to.

@@ -44,7 +44,6 @@ pub(super) struct WriterState {
     pub(super) opened: DatabaseFacts,
 }
 
-/// A claimed project.
 #[derive(Debug)]
 pub(super) struct ClaimedProject {
     pub(super) epoch: i64,

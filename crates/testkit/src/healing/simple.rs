@@ -37,7 +37,6 @@ impl RetryLoop {
     pub const COUNTING: Self = Self { wait: Duration::ZERO, tries: 100, in_a_row: Some(3) };
 }
 
-/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoopTaskState {
     Open,

@@ -32,7 +32,6 @@ pub struct Connector {
     credentials: Credentials,
 }
 
-/// The failure of a call.
 #[derive(Debug)]
 enum CallFailure {
     /// The action certainly did not happen.

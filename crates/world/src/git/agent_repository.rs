@@ -42,7 +42,6 @@ const BRANCH: [&str; 2] = ["merge", "remote"];
 /// Formats of objects that every repository which reads them has to name.
 const EXTENSIONS: [&str; 2] = ["objectformat", "partialclone"];
 
-/// A setting of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RepositorySetting {
     section: String,

@@ -71,7 +71,6 @@ pub enum AttackerWall {
     Check,
 }
 
-/// The targets of attacks.
 #[derive(Debug)]
 struct AttackTarget {
     /// A folder that is not writable, with a file in it.

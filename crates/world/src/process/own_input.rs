@@ -33,8 +33,9 @@ enum OwnInputKind {
     #[default]
     Same,
     /// A file, from this position on.
-    File { start: u64 },
-    /// A pipe.
+    File {
+        start: u64,
+    },
     Pipe(Mutex<PipedInput>),
 }
 

@@ -69,7 +69,6 @@ impl IdleGuard {
         self.guard.is_alive().then_some(self)
     }
 
-    /// Sends the order.
     pub(super) async fn send_order(
         mut self,
         order: GuardOrder,
@@ -125,7 +124,6 @@ impl ProcessStopper {
     }
 }
 
-/// The reports of the guard.
 #[derive(Debug)]
 pub(super) struct GuardReports {
     pipe: BufReader<Receiver>,

@@ -34,7 +34,6 @@ pub struct AgentScript {
     attempts: Vec<Vec<ScriptStep>>,
 }
 
-/// A step of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ScriptStep {
     /// Writes a message.

@@ -255,7 +255,6 @@ enum DeniedAccess {
     },
     /// A host that the settings do not name.
     Host(RefusedTarget),
-    /// A path.
     Path(DeniedPath),
 }
 

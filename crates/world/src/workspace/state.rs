@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::{BuildId, RunId, TaskId};
 use unstuck_core::fault::{Fault, Internal};
 
-/// The state folder of a task.
 #[derive(Clone, Debug)]
 pub(super) struct TaskStateFolder {
     folder: PathBuf,

@@ -31,7 +31,6 @@ pub(crate) struct PreflightConcern {
     pub(crate) todo: String,
 }
 
-/// The severity of a concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConcernSeverity {
     /// A run does not begin.

@@ -107,7 +107,6 @@ fn run_night_process(args: &DemoArgs, folder: &NightFolder) -> Result<ExitStatus
     command.status().map_err(unusable)
 }
 
-/// The folder of a night.
 struct NightFolder {
     path: PathBuf,
     goes_on: bool,

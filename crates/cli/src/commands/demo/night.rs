@@ -132,7 +132,6 @@ struct Night {
     told: u64,
 }
 
-/// The state of the night.
 enum NightState {
     /// Work goes on without a person.
     GoesOn,

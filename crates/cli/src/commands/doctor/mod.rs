@@ -188,7 +188,6 @@ fn render_verdict(findings: &[DoctorFinding]) -> String {
     }
 }
 
-/// A finding of the doctor.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct DoctorFinding {
     /// The topic, in one word.

@@ -27,7 +27,6 @@ const ATTACK_MAX: Duration = Duration::from_secs(10);
 const INSTALL: &str = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`) and allow \
      unprivileged user namespaces";
 
-/// The result of an attack.
 #[derive(Debug, Serialize)]
 struct AttackResult {
     attack: &'static str,

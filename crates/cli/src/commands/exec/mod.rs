@@ -31,7 +31,7 @@ use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::Terminal;
-use crate::settings::Phase;
+use crate::settings::ScriptPhase;
 
 /// Keep a command alive: wait out what passes, ask about what does not
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ pub(crate) struct ExecArgs {
 
     /// What it is there for: one that reads or decides must not do what cannot be taken back
     #[arg(long, value_name = "PHASE")]
-    phase: Option<Phase>,
+    phase: Option<ScriptPhase>,
 
     /// Give up waiting for a person after this long; 0 does not wait at all
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
@@ -161,7 +161,7 @@ async fn keep_command_alive(
 }
 
 /// Returns the job definition for the engine.
-fn job_spec(name: &str, phase: Option<Phase>) -> TaskSpec {
+fn job_spec(name: &str, phase: Option<ScriptPhase>) -> TaskSpec {
     let (program, arguments) = name.split_at(name.find(' ').unwrap_or(name.len()));
     let file = Path::new(program).file_name();
     let title = file.map_or(program.into(), |file| file.to_string_lossy()) + arguments;

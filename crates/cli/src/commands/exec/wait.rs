@@ -30,7 +30,6 @@ pub(crate) enum JobEnding {
     Busy,
     /// A signal ended this process.
     Signal(EndSignal),
-    /// The holder is gone.
     HolderGone,
 }
 

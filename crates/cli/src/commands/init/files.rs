@@ -46,7 +46,6 @@ pub(super) enum InitFileChange {
     Rewritten,
     /// A line was added.
     Extended,
-    /// Left alone.
     LeftAlone,
 }
 

@@ -147,7 +147,6 @@ const BY_SIGNAL: u8 = 128;
 /// The exit code for a timeout.
 const TOOK_TOO_LONG: u8 = 124;
 
-/// The command of an action.
 pub(super) struct CommandAction {
     launch: Launch,
     /// A guard that starts while the intent is being recorded.

@@ -33,7 +33,6 @@ pub(super) enum BuildsEnding {
     Background,
     /// A signal ended this process.
     Signal(EndSignal),
-    /// The holder is gone.
     HolderGone,
 }
 

@@ -20,7 +20,6 @@ use super::show::RunOutput;
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectMessage, ProjectSession};
 
-/// The limits of following.
 pub(super) struct FollowLimits {
     /// The time at which all builds are paused.
     until: Option<Instant>,

@@ -27,7 +27,6 @@ use crate::render::{self, Terminal, words, write_event_json};
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
 
-/// The output of a run.
 pub(super) struct RunOutput<'a> {
     kind: RunOutputKind,
     project: &'a LocalProject,

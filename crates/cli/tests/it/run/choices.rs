@@ -36,7 +36,7 @@ fn a_setup_command_that_fails_is_asked_about_once() {
     let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
     let said = "The setup command “sh prepare.sh” ended with 3, so the work has not begun.";
-    assert!(ran.stderr.contains(said) && !ran.stdout.contains("another way"), "{ran}");
+    assert!(ran.stderr.contains(said) && !ran.stdout.contains("different approach"), "{ran}");
     assert_eq!(stage.count(|event| matches!(event, Event::FaultMet { .. })), 1);
     let question = shown(&stage);
     assert_eq!(values(&question), ["provide_credentials", "skip_feature"]);
@@ -66,7 +66,7 @@ fn too_little_room_is_said_in_the_terminal_with_both_sizes() {
         assert!(ran.stderr.contains(part), "{part}: {ran}");
     }
     // Nothing but room is missing, so nothing is said to be tried differently.
-    assert!(!ran.stdout.contains("another way"), "{ran}");
+    assert!(!ran.stdout.contains("different approach"), "{ran}");
 }
 
 /// The model writes a file and is done, as often as it is asked to.

@@ -25,7 +25,6 @@ impl TextBlock {
     }
 }
 
-/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Heading(u8),
@@ -33,7 +32,6 @@ pub(super) enum BlockKind {
     Code,
 }
 
-/// A list item.
 #[derive(Debug)]
 pub(super) struct ListItem {
     pub(super) range: Range<usize>,

@@ -23,7 +23,6 @@ pub(super) enum TaskSection {
     Other,
 }
 
-/// A side of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScopeSide {
     Allowed,

@@ -85,7 +85,6 @@ impl<'a> MaskedText<'a> {
         }
     }
 
-    /// Adds a line.
     pub(crate) fn add_line(&mut self, line: &'a [u8]) {
         let line = strip_suggestion(line);
         let mut pass = MaskingPass {

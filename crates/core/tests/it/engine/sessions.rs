@@ -10,7 +10,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Category, Code, Fault};
 use unstuck_core::plan::{GateKey, MutationSpec, Plan, Request, SessionSpec, TaskSpec};
 use unstuck_core::question::Decision as Answered;
-use unstuck_core::tell::{Decision, SessionDirection, session_direction};
+use unstuck_core::tell::{SessionDecision, SessionDirection, session_direction};
 
 use crate::engine::stage::{Stage, fault, happened, task};
 
@@ -75,10 +75,13 @@ impl Stage {
 #[test]
 fn a_session_gets_three_other_ways_and_then_a_person() {
     let (mut stage, id) = opened();
-    assert_eq!((stage.direction(id).decision, stage.direction(id).attempt), (Decision::Retry, 0));
+    assert_eq!(
+        (stage.direction(id).decision, stage.direction(id).attempt),
+        (SessionDecision::Retry, 0)
+    );
     for attempt in 1..=3 {
         let told = stage.told(id, failed(&format!("r{attempt}"), red_test()));
-        assert_eq!((told.decision, told.attempt, told.of), (Decision::Retry, attempt, 3));
+        assert_eq!((told.decision, told.attempt, told.of), (SessionDecision::Retry, attempt, 3));
         let context = told.context.unwrap();
         let numbered = ["approach 2 of 3", "approach 3 of 3", "approach 4, the last one"];
         let numbered = numbered[attempt as usize - 1];
@@ -97,7 +100,7 @@ fn a_session_gets_three_other_ways_and_then_a_person() {
         }
     }
     let told = stage.told(id, failed("r4", red_test()));
-    assert_eq!((told.decision, told.attempt), (Decision::Ask, 4));
+    assert_eq!((told.decision, told.attempt), (SessionDecision::Ask, 4));
     assert_eq!(told.question, Some(stage.question().id));
     assert_eq!(stage.question().attempts.len(), 4);
 }
@@ -116,13 +119,13 @@ fn an_answer_starts_the_tries_over() {
     let question = stage.question().id;
     stage.answer_to(question, Answered::ProvideGuidance, Some("Ask for the whole list."));
     let told = stage.direction(id);
-    assert_eq!(told.decision, Decision::Retry);
+    assert_eq!(told.decision, SessionDecision::Retry);
     assert!(told.context.unwrap().starts_with("GUIDANCE FROM A PERSON"));
     for attempt in 1..=3 {
         let told = stage.told(id, failed(&format!("s{attempt}"), red_test()));
-        assert_eq!((told.decision, told.attempt), (Decision::Retry, attempt));
+        assert_eq!((told.decision, told.attempt), (SessionDecision::Retry, attempt));
     }
-    assert_eq!(stage.told(id, failed("s4", red_test())).decision, Decision::Ask);
+    assert_eq!(stage.told(id, failed("s4", red_test())).decision, SessionDecision::Ask);
 }
 
 #[test]
@@ -184,7 +187,7 @@ fn success_ends_it_and_gives_back_what_it_charged() {
         assert!(happened(&events, name), "{name}: {events:?}");
     }
     assert_eq!(stage.state.signatures().count(red_test().signature), 0);
-    assert_eq!(stage.direction(id).decision, Decision::Stop);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Stop);
     // Said once more it changes nothing.
     assert_eq!(stage.tell(id, done()), []);
     assert_eq!(stage.tell(id, failed("r2", red_test())), []);
@@ -195,22 +198,25 @@ fn success_ends_it_and_gives_back_what_it_charged() {
 fn an_outage_is_waited_out() {
     let (mut stage, id) = opened();
     let told = stage.told(id, failed("r1", fault(Code::EnvConnection, "refused")));
-    assert_eq!((told.decision, told.attempt), (Decision::Wait, 1));
+    assert_eq!((told.decision, told.attempt), (SessionDecision::Wait, 1));
     let until = told.until.unwrap();
     assert!(until > stage.now);
     // No session waits for a report meanwhile.
     assert_eq!(stage.tell(id, failed("r2", red_test())), []);
     stage.wait();
     assert_eq!(stage.now, until);
-    assert_eq!(stage.direction(id).decision, Decision::Retry);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Retry);
     // TX11: an account that is limited is waited for as long as it asked
     let limited = fault(Code::ProviderRateLimit, "429")
         .with_retry_after(unstuck_core::time::Span::from_secs(30));
     let told = stage.told(id, failed("r3", limited));
     let waits = told.until.unwrap().since(stage.now).as_millis();
-    assert!(told.decision == Decision::Wait && (30_000..=33_000).contains(&waits), "{waits}");
+    assert!(
+        told.decision == SessionDecision::Wait && (30_000..=33_000).contains(&waits),
+        "{waits}"
+    );
     stage.wait();
-    assert_eq!(stage.direction(id).decision, Decision::Retry);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Retry);
     stage.tell(id, done());
 }
 
@@ -219,12 +225,12 @@ fn a_held_session_waits_and_a_cancelled_one_stops() {
     let (mut stage, id) = opened();
     let build = stage.state.task(id).unwrap().build;
     stage.must(Command::Pause { build });
-    assert_eq!(stage.direction(id).decision, Decision::Wait);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Wait);
     assert_eq!(stage.tell(id, failed("r1", red_test())), []);
     stage.must(Command::Resume { build });
-    assert_eq!(stage.direction(id).decision, Decision::Retry);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Retry);
     stage.must(Command::Cancel { build });
-    assert_eq!(stage.direction(id).decision, Decision::Stop);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Stop);
 }
 
 #[test]
@@ -273,13 +279,16 @@ fn a_person_says_whether_an_action_happened() {
         let (mut stage, id) = opened();
         stage.tell(id, intends("pay", 1));
         let told = stage.told(id, acted("pay", unknown()));
-        assert_eq!((told.decision, told.question), (Decision::Ask, Some(stage.question().id)));
+        assert_eq!(
+            (told.decision, told.question),
+            (SessionDecision::Ask, Some(stage.question().id))
+        );
         // Said once more it changes nothing.
         assert_eq!(stage.tell(id, acted("pay", unknown())), []);
         let refused = stage.try_to(Command::Report { task: id, told: intends("pay", 1) });
         assert!(matches!(refused, Err(CommandRejection::NotNow { .. })), "{refused:?}");
         stage.answer(answered);
-        assert_eq!(stage.direction(id).decision, Decision::Retry, "{answered}");
+        assert_eq!(stage.direction(id).decision, SessionDecision::Retry, "{answered}");
         let events = stage.tell(id, intends("pay", 1));
         assert_eq!(happened(&events, "mutation.in_flight"), sent_again, "{answered}");
     }
@@ -291,7 +300,7 @@ fn a_cancelled_session_waits_for_what_became_of_its_action() {
     let build = stage.state.task(id).unwrap().build;
     stage.tell(id, intends("pay", 1));
     stage.must(Command::Cancel { build });
-    assert_eq!(stage.direction(id).decision, Decision::Stop);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Stop);
     stage.tell(id, acted("pay", EffectOutcome::Applied { result: Arc::from("ok") }));
     assert_eq!(*stage.task_state("sync"), TaskState::Cancelled);
     assert_eq!(stage.state.build(build).unwrap().state, BuildState::Cancelled);
@@ -306,18 +315,18 @@ fn every_code_leads_somewhere() {
         for at in 0..60 {
             let told = stage.told(id, failed(&format!("{code}-{at}"), fault(*code, "x")));
             match told.decision {
-                Decision::Retry => {}
-                Decision::Wait => {
+                SessionDecision::Retry => {}
+                SessionDecision::Wait => {
                     stage.wait();
                 }
-                Decision::Ask => {
+                SessionDecision::Ask => {
                     asked += 1;
                     break;
                 }
-                Decision::Stop => break,
+                SessionDecision::Stop => break,
             }
         }
-        let ended = stage.direction(id).decision == Decision::Stop;
+        let ended = stage.direction(id).decision == SessionDecision::Stop;
         // A push that fails is gone on without, as often as it does.
         let warned = *code == Code::GitPushFailed;
         assert!(asked == 1 || ended || warned, "{code}: {:?}", stage.direction(id));
@@ -330,7 +339,7 @@ fn what_is_denied_ends_the_session() {
     let (mut stage, id) = opened();
     stage.tell(id, failed("r1", fault(Code::PermissionFileAccess, "/etc")));
     stage.answer(Answered::Deny);
-    assert_eq!(stage.direction(id).decision, Decision::Stop);
+    assert_eq!(stage.direction(id).decision, SessionDecision::Stop);
     assert!(matches!(stage.task_state("sync"), TaskState::Skipped { .. }));
     assert_eq!(stage.state.outstanding_effects(), []);
 }

@@ -179,7 +179,7 @@ fn waits_count_within_the_build_and_say_when_they_are_not_all_known() {
     let many: Vec<GateClosing> = (1..=u64::try_from(CLOSINGS_KEPT_MAX).unwrap())
         .map(|n| closing(at(n), at(n) + Span::from_secs(30)))
         .collect();
-    let because = "because the plan was used up for the time being.";
+    let because = "because the usage limit of the plan was reached.";
     let cases = [
         (BuildState::Completed, gate(vec![], None), None),
         // A period before the build or after its end does not count.

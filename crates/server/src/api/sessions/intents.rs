@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unstuck_core::engine::{Command, MutationState, SessionReport, TaskId};
 use unstuck_core::plan::{MutationKind, MutationSpec};
-use unstuck_core::tell::Decision;
+use unstuck_core::tell::SessionDecision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::{Intent, StateQuery, StateQueryResult};
 
@@ -78,7 +78,6 @@ enum SessionMutationKind {
     /// A call to a service.
     #[default]
     Http,
-    /// A command.
     Command,
 }
 
@@ -225,9 +224,9 @@ impl SessionMutationPermit {
     fn with_direction(self, directed: ApiSessionDirection) -> Self {
         let ApiSessionDirection { decision, until, question, .. } = directed;
         let decision = match decision {
-            Decision::Retry | Decision::Wait => SessionMutationDecision::Wait,
-            Decision::Ask => SessionMutationDecision::Ask,
-            Decision::Stop => SessionMutationDecision::Stop,
+            SessionDecision::Retry | SessionDecision::Wait => SessionMutationDecision::Wait,
+            SessionDecision::Ask => SessionMutationDecision::Ask,
+            SessionDecision::Stop => SessionMutationDecision::Stop,
         };
         Self { decision, until, question, ..self }
     }

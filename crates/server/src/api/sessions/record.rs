@@ -6,7 +6,7 @@ use serde::Serialize;
 use unstuck_core::engine::{BuildId, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::MutationKind;
-use unstuck_core::tell::{Decision, SessionDirection};
+use unstuck_core::tell::{SessionDecision, SessionDirection};
 use unstuck_core::time::Time;
 use unstuck_runner::{StateQuery, StateQueryResult};
 use unstuck_store::tables::{MutationStatus, TaskRow};
@@ -17,17 +17,14 @@ use crate::api::resolve;
 use crate::problem::Problem;
 use crate::server_state::HostedProject;
 
-/// The record of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Session")]
 pub(super) struct SessionRecord {
     /// The id, which is that of its build.
     id: BuildId,
-    /// The project.
     project: String,
     /// The title that people read.
     title: String,
-    /// The goal.
     goal: String,
     /// The time at which it was opened.
     opened_at: Time,
@@ -122,7 +119,7 @@ impl SessionRecord {
 pub(super) struct ApiSessionDirection {
     /// `retry`: the runtime may work. `wait`: not before `until`. `ask`: not before a person has
     /// answered `question`. `stop`: no more.
-    pub(super) decision: Decision,
+    pub(super) decision: SessionDecision,
     /// Number of times that this error occurred, including the last; 0 if nothing has failed.
     pub(super) attempt: u32,
     /// Number of attempts before a person is asked.
@@ -162,7 +159,7 @@ impl ApiSessionDirection {
     /// does.
     fn for_ended_task(task: &TaskRow) -> Self {
         Self {
-            decision: Decision::Stop,
+            decision: SessionDecision::Stop,
             attempt: 0,
             of: 0,
             code: task.moved.failure.as_ref().map(|failure| failure.code()),
@@ -174,6 +171,6 @@ impl ApiSessionDirection {
 
     /// Returns whether the runtime may work, or has to stop.
     pub(super) const fn is_settled(&self) -> bool {
-        matches!(self.decision, Decision::Retry | Decision::Stop)
+        matches!(self.decision, SessionDecision::Retry | SessionDecision::Stop)
     }
 }

@@ -161,7 +161,7 @@ struct SessionFailure {
     goal: Option<String>,
     /// The approach of this attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    approach: Option<Tried>,
+    approach: Option<ApproachReport>,
     /// Seconds that the other side asked to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
@@ -171,7 +171,7 @@ struct SessionFailure {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ApproachTold")]
-enum Tried {
+enum ApproachReport {
     /// The approach in a line.
     Line(String),
     /// The approach in full.
@@ -253,8 +253,10 @@ impl SessionFailure {
     fn to_approach(&self, redacted: impl Fn(&str) -> Arc<str>) -> Approach {
         let (summary, files, commands) = match self.approach.as_ref() {
             None => ("", &[][..], 0),
-            Some(Tried::Line(summary)) => (summary.as_str(), &[][..], 0),
-            Some(Tried::Told(more)) => (more.summary.as_str(), &more.files[..], more.commands),
+            Some(ApproachReport::Line(summary)) => (summary.as_str(), &[][..], 0),
+            Some(ApproachReport::Told(more)) => {
+                (more.summary.as_str(), &more.files[..], more.commands)
+            }
         };
         let goal = self.goal.as_deref().map(str::trim).filter(|goal| !goal.is_empty());
         let line = match (summary.trim(), goal) {

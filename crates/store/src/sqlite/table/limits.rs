@@ -9,7 +9,6 @@ use crate::sqlite::value::{
 };
 use crate::tables::{CostRow, GateRow, SignatureRow};
 
-/// Upserts a gate.
 pub(crate) fn upsert_gate(row: &GateRow) -> serde_json::Result<RowWrite> {
     let sql = "INSERT INTO gates (project, key, body) VALUES (?1, ?2, ?3)
          ON CONFLICT (project, key) DO UPDATE SET body = excluded.body";

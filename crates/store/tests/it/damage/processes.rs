@@ -23,7 +23,7 @@ struct Other {
 
 impl Other {
     fn start(mut command: Command, part: &str, path: &Path) -> Self {
-        let part = format!("processes::{part}");
+        let part = format!("damage::processes::{part}");
         command.args(["--exact", &part, "--ignored", "--nocapture", "--test-threads=1"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -15,7 +15,6 @@ use crate::healing::site::{ANSWER, ScenarioSite};
 /// Number of answers after which the person skips the work.
 const PATIENCE: u32 = 12;
 
-/// The simulated person.
 pub(super) struct SimulatedPerson {
     site: Arc<ScenarioSite>,
     /// Questions that were seen, and when they are answered.

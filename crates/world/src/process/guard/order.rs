@@ -25,7 +25,6 @@ pub enum TerminalSession {
     Caller,
 }
 
-/// The order to a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::process) struct GuardOrder {
     pub(in crate::process) session: TerminalSession,

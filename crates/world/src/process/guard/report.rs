@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::process::ended::StartFailure;
 use crate::process::wall::WallEnforcement;
 
-/// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum GuardReport {

@@ -195,7 +195,6 @@ pub(super) struct CodexCredits {
     pub(super) unlimited: bool,
 }
 
-/// A request to Codex.
 #[derive(Debug, Serialize)]
 pub(super) struct CodexRequest<P> {
     pub(super) id: u64,
@@ -203,7 +202,6 @@ pub(super) struct CodexRequest<P> {
     pub(super) params: P,
 }
 
-/// A notification to Codex.
 #[derive(Debug, Serialize)]
 pub(super) struct CodexNotification {
     pub(super) method: &'static str,

@@ -14,7 +14,6 @@ const MESSAGE_BYTES_MAX: usize = 2 * 1_024;
 /// Lowest exit code that stands for a signal, as in a shell.
 const SIGNAL_STATUS_MIN: i32 = 128;
 
-/// The end of a run.
 #[derive(Debug)]
 pub(in crate::provider) enum ProgramRunEnd {
     /// The conversation ended, successfully or not.

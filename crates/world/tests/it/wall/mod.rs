@@ -329,7 +329,7 @@ fn each_layer_that_is_left_out_is_said_to_be_missing() {
     for without in
         ["bubblewrap", "landlock", "seccomp", "bubblewrap,seccomp", "bubblewrap,landlock"]
     {
-        let test = "nothing_gets_through_that_is_said_to_hold";
+        let test = "wall::nothing_gets_through_that_is_said_to_hold";
         let mut command = Command::new(std::env::current_exe().unwrap());
         let ran = command.args(["--exact", test]).env(WITHOUT, without).output().unwrap();
         let said = String::from_utf8_lossy(&ran.stdout);
