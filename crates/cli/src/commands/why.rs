@@ -136,7 +136,7 @@ impl RunStory {
         let dim = style::DIM;
         let code = style::CODE;
         if self.decisions.is_empty() {
-            return writeln!(out, "\nNothing had to be decided about it: it simply ran.");
+            return writeln!(out, "\nNo decision was needed: it ran without a failure.");
         }
         writeln!(out, "\n{title}What was decided, and why{title:#}")?;
         for recorded in &self.decisions {
@@ -165,8 +165,8 @@ pub(super) const fn render_run_status(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Standing(status) => render::render_status(status),
         RunStatus::Over(RunEnd::Committed) => "succeeded",
-        RunStatus::Over(RunEnd::Crashed) => "was cut off",
-        RunStatus::Over(RunEnd::Cancelled) => "was ended by a person",
+        RunStatus::Over(RunEnd::Crashed) => "was interrupted",
+        RunStatus::Over(RunEnd::Cancelled) => "was cancelled",
     }
 }
 

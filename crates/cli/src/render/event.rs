@@ -19,80 +19,84 @@ pub(crate) fn render_event(event: &Event, at: Time) -> String {
     let until = |until: &Time| when::render_until(*until, at);
     match event {
         Event::BuildStarted { build, plan, .. } if plan.session_task().is_some() => {
-            format!("session {build} of another runtime was opened")
+            format!("another runtime opened session {build}")
         }
         Event::BuildStarted { build, plan, .. } => {
             let tasks = words::render_count(plan.len(), "task", "tasks");
-            format!("build {build} began with {tasks}")
+            format!("build {build} started with {tasks}")
         }
-        Event::BuildWaiting { build } => format!("all that is left of build {build} waits for you"),
-        Event::BuildResumed { build } => format!("build {build} goes on"),
-        Event::BuildCompleted { build } => format!("build {build} is over"),
+        Event::BuildWaiting { build } => {
+            format!("all remaining work of build {build} waits for you")
+        }
+        Event::BuildResumed { build } => format!("build {build} continues"),
+        Event::BuildCompleted { build } => format!("build {build} is finished"),
         Event::BuildFailed { build, fault } => {
-            format!("build {build} cannot go on, because {}", failure_phrase(fault.code(), false))
+            format!("build {build} failed: {}", failure_phrase(fault.code(), false))
         }
-        Event::BuildCancelled { build } => format!("build {build} was ended, as you asked"),
+        Event::BuildCancelled { build } => format!("build {build} was cancelled, as you asked"),
         Event::BuildPaused { build, cause, .. } => {
             format!("build {build} is {}", words::describe_pause(*cause))
         }
         Event::Sleeping { build, until: wakes } => {
-            format!("build {build} rests until {}", until(wakes))
+            format!("build {build} sleeps until {}", until(wakes))
         }
-        Event::Waking { build } => format!("build {build} has rested and goes on"),
+        Event::Waking { build } => format!("build {build} is awake again and continues"),
 
         Event::BaseChecked { build, red, .. } => {
             let named = red.iter().map(|red| format!("`{}`", red.command));
             let named = named.collect::<Vec<_>>().join(", ");
-            format!("red before any work of build {build}: {named}")
+            format!("checks that fail before any work of build {build} has begun: {named}")
         }
         Event::BaseJudged { belongs: true, .. } => {
-            "what was red before belongs to the work, as you said".to_owned()
+            "the earlier failure belongs to the work, as you said".to_owned()
         }
         Event::BaseJudged { .. } => {
-            "what was red before has nothing to do with the work, as you said".to_owned()
+            "the earlier failure is not part of the work, as you said".to_owned()
         }
 
-        Event::JobDefined { .. } => "was taken into care".to_owned(),
-        Event::JobFired { .. } => "is to run".to_owned(),
-        Event::JobHeld { .. } => "is left alone until you say so, as you asked".to_owned(),
-        Event::JobReleased { .. } => "runs again when its time comes".to_owned(),
-        Event::JobFireLater { .. } => "still runs, and runs once more afterwards".to_owned(),
+        Event::JobDefined { .. } => "job defined".to_owned(),
+        Event::JobFired { .. } => "is due to run".to_owned(),
+        Event::JobHeld { .. } => "paused, as you asked".to_owned(),
+        Event::JobReleased { .. } => "runs on its schedule again".to_owned(),
+        Event::JobFireLater { .. } => "is still running; runs once more afterwards".to_owned(),
 
         Event::JobMissed { code, .. } => {
             format!(
-                "gave up this time, because {} ({code}); the next one tries",
+                "gave up this time: {} ({code}); the next run tries again",
                 failure_phrase(*code, false)
             )
         }
 
-        Event::Reported { .. } => "told what it met".to_owned(),
+        Event::Reported { .. } => "reported a failure".to_owned(),
 
         Event::TaskBackingOff { until: Some(again), .. } => {
-            format!("waits and goes on at {}", until(again))
+            format!("waits until {}", until(again))
         }
-        Event::TaskBackingOff { until: None, .. } => "waits until its account is ready".to_owned(),
+        Event::TaskBackingOff { until: None, .. } => "waits for its account".to_owned(),
         Event::TaskReconciling { .. } => "checks whether its last action went through".to_owned(),
         Event::TaskDone { unchanged: Some(why), .. } => {
             format!("needs no change. The agent said: {why}")
         }
         Event::TaskDone { .. } => "is done".to_owned(),
         Event::TaskFailed { code, .. } => {
-            format!("failed for good, because {} ({code})", failure_phrase(*code, false))
+            format!("failed: {} ({code})", failure_phrase(*code, false))
         }
         Event::TaskSkipped { left, .. } => match left {
-            SkipReason::Decided => "is left out, as you chose".to_owned(),
-            SkipReason::Denied => "is left out, because it was not allowed".to_owned(),
-            SkipReason::Needs { task } => format!("is left out, because it needs task {task}"),
+            SkipReason::Decided => "skipped, as you chose".to_owned(),
+            SkipReason::Denied => "skipped: it was not allowed".to_owned(),
+            SkipReason::Needs { task } => format!("skipped: it needs task {task}"),
         },
         Event::TaskCancelled { .. } => "was cancelled with its build".to_owned(),
-        Event::TaskParked { question, .. } => format!("waits for you: question {question}"),
-        Event::TaskUnparked { .. } => "goes on after your answer".to_owned(),
+        Event::TaskParked { question, .. } => {
+            format!("waits for your answer to question {question}")
+        }
+        Event::TaskUnparked { .. } => "continues after your answer".to_owned(),
         Event::TaskReady { .. } => "is ready for its next run".to_owned(),
-        Event::TaskRevived { .. } => "is to be done after all".to_owned(),
+        Event::TaskRevived { .. } => "is scheduled again".to_owned(),
 
-        Event::RunStarted { run, retry_of: None, .. } => format!("run {run} began"),
+        Event::RunStarted { run, retry_of: None, .. } => format!("run {run} started"),
         Event::RunStarted { run, retry_of: Some(before), .. } => {
-            format!("run {run} began; it follows {before}")
+            format!("run {run} started; it follows {before}")
         }
         Event::RunStep { step, .. } => render_step(*step).to_owned(),
         Event::StepDone { .. } => "that step succeeded".to_owned(),
@@ -100,11 +104,11 @@ pub(crate) fn render_event(event: &Event, at: Time) -> String {
         Event::RunPaused { run, status, .. } | Event::RunFailed { run, status, .. } => {
             format!("run {run} {}", render_status(*status))
         }
-        Event::RunResumed { run, .. } => format!("run {run} goes on"),
+        Event::RunResumed { run, .. } => format!("run {run} continues"),
         Event::RunCommitted { run } => format!("run {run} succeeded"),
-        Event::RunCrashed { run, clean: false } => format!("run {run} was cut off"),
-        Event::RunCrashed { run, clean: true } => format!("run {run} was ended with Unstuck"),
-        Event::RunCancelled { run, .. } => format!("run {run} was ended, as you asked"),
+        Event::RunCrashed { run, clean: false } => format!("run {run} was interrupted"),
+        Event::RunCrashed { run, clean: true } => format!("run {run} was stopped with Unstuck"),
+        Event::RunCancelled { run, .. } => format!("run {run} was cancelled, as you asked"),
         Event::RunProgress { iterations, tool_calls, .. } => {
             let rounds = *iterations as usize;
             let calls = *tool_calls as usize;
@@ -118,25 +122,19 @@ pub(crate) fn render_event(event: &Event, at: Time) -> String {
             let code = fault.code();
             let refusal = push_refusal(&fault.message).filter(|_| code == Code::GitPushFailed);
             let said = refusal.or_else(|| slow_step_with_output(fault));
-            let said = said.map_or_else(String::new, |said| format!(" ({said})"));
-            format!("met {code}: {}{said}", failure_phrase(code, false))
+            let said = said.map_or_else(String::new, |said| format!(": {said}"));
+            format!("{} ({code}){said}", failure_phrase(code, false))
         }
-        Event::Observed { .. } => {
-            "a command of the agent failed; that counts for nothing yet".to_owned()
-        }
+        Event::Observed { .. } => "a command of the agent failed; it is not counted yet".to_owned(),
         Event::Blamed { fault, .. } => {
             let code = fault.code();
-            format!("says that it fails because {} ({code})", failure_phrase(code, false))
+            format!("reported why it fails: {} ({code})", failure_phrase(code, false))
         }
         Event::ToolWaiting { code, until: again, .. } => {
-            format!(
-                "a command waits until {}, because {}",
-                until(again),
-                failure_phrase(*code, false)
-            )
+            format!("a command waits until {}: {}", until(again), failure_phrase(*code, false))
         }
         Event::Warned { code, .. } => {
-            format!("goes on without something, because {} ({code})", failure_phrase(*code, false))
+            format!("continues despite a failure: {} ({code})", failure_phrase(*code, false))
         }
         Event::ApproachTaken { approach, .. } => {
             let files = words::render_count(approach.files_changed as usize, "file", "files");
@@ -144,107 +142,113 @@ pub(crate) fn render_event(event: &Event, at: Time) -> String {
         }
         Event::Checked { checked, .. } => words::render_checked(checked),
         Event::Declared { mutation, .. } => {
-            format!("wants to do {} after its checks", quote_key(&mutation.key))
+            format!("declared the action {} for after its checks", quote_key(&mutation.key))
         }
         Event::Nudged { .. } => {
-            "changed nothing, so its agent is asked to do the work or to say why none is needed"
+            "the agent changed nothing; asked it to do the work or to say why none is needed"
                 .to_owned()
         }
-        Event::Thinking { .. } => "the agent thinks".to_owned(),
+        Event::Thinking { .. } => "the agent is thinking".to_owned(),
         Event::ToolCalled { label, .. } => format!("the agent: {label}"),
         Event::Refused { what, why, .. } => {
             format!("the agent was not allowed to run `{what}`: {why}")
         }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
         Event::Remarked { text, .. } => text.to_string(),
-        Event::Retrying { attempt, code, approach, .. } => {
+        Event::Retrying { attempt, code, approach, of, .. } => {
             let number = attempt.saturating_add(1).max(*approach);
             format!(
-                "tries another way, approach {number}, because {}",
+                "tries a different approach ({}): {}",
+                render_approach(number, *of),
                 failure_phrase(*code, false)
             )
         }
         Event::Recovered { signatures, .. } => {
             let errors = words::render_count(signatures.len(), "error", "errors");
-            format!("got past {errors}; the tries are given back")
+            format!("got past {errors}; the retry counters are reset")
         }
         Event::Forgotten { signature: Some(signature) } => {
-            format!("the tries of {signature} were forgotten, as you asked")
+            format!("the retry counter of {signature} was reset, as you asked")
         }
         Event::Forgotten { signature: None } => {
-            "the tries of all errors were forgotten, as you asked".to_owned()
+            "all retry counters were reset, as you asked".to_owned()
         }
 
         Event::LossAccepted { kept, actions, .. } => {
             let actions = words::render_count(actions.len(), "action", "actions");
             format!(
-                "what came after event {kept} was lost, and you went on without it; {actions} may \
-                 have happened"
+                "the journal after event {kept} was lost, and you continued without it; {actions} \
+                 may have happened"
             )
         }
 
         Event::Ordered { by, wish, .. } => format!("{} {}", words::plain_line(by), wish.as_str()),
 
         Event::QuestionAsked { question } => {
-            format!("question {} is for you: {}", question.id, words::describe_kind(question.kind))
+            format!("asked you question {}: {}", question.id, words::describe_kind(question.kind))
         }
         Event::QuestionJoined { question, .. } => {
-            format!("met the same problem and waits for question {question} too")
+            format!("met the same problem and waits for the same answer (question {question})")
         }
         Event::QuestionResolved { question, decision, by, .. } => {
             format!("question {question} was answered by {}: {decision}", words::plain_line(by))
         }
         Event::QuestionWithdrawn { question } => {
-            format!("question {question} is settled; you need not answer it")
+            format!("question {question} was withdrawn; it needs no answer any more")
         }
 
         Event::MutationIntended { mutation, spec, .. } => {
-            format!("is about to do {} (action {mutation})", quote_key(&spec.key))
+            format!("is about to perform {} (action {mutation})", quote_key(&spec.key))
         }
-        Event::MutationInFlight { mutation, .. } => format!("action {mutation} is being done"),
+        Event::MutationInFlight { mutation, .. } => format!("action {mutation} is being performed"),
         Event::MutationProbing { mutation, .. } => {
-            format!("looking up if action {mutation} happened")
+            format!("checks whether action {mutation} went through")
         }
         Event::MutationSettling { mutation, until: again, .. } => {
-            format!("action {mutation} may still show; it is looked up again at {}", until(again))
+            format!(
+                "action {mutation} may still show up; the next check waits until {}",
+                until(again)
+            )
         }
-        Event::MutationApplied { mutation, .. } => format!("action {mutation} happened"),
+        Event::MutationApplied { mutation, .. } => format!("action {mutation} went through"),
         Event::MutationFailed { mutation } => format!("action {mutation} did not go through"),
         Event::MutationIndeterminate { mutation, .. } => {
-            format!("it is not known if action {mutation} happened")
+            format!("it is not known whether action {mutation} went through")
         }
         Event::MutationReconciled { mutation, to, .. } => match to {
             Reconciled::Applied => format!("action {mutation} went through"),
             Reconciled::NotApplied => {
-                format!("action {mutation} did not go through and may be done")
+                format!("action {mutation} did not go through and may be performed")
             }
-            Reconciled::Skipped => format!("action {mutation} is left out"),
+            Reconciled::Skipped => format!("action {mutation} is skipped"),
         },
 
         Event::GateWaiting { until: again, code, .. } => {
             format!("all work on the account waits until {} ({code})", until(again))
         }
-        Event::GateProbing { .. } => "tries the account first".to_owned(),
-        Event::GatePassing { untried: true, .. } => "the account was not tried yet".to_owned(),
-        Event::GatePassing { .. } => "the account works again".to_owned(),
-        Event::GateReleased { group, .. } => {
-            format!("{group} of those who waited may go on")
+        Event::GateProbing { .. } => "is the first to try the account again".to_owned(),
+        Event::GatePassing { untried: true, .. } => {
+            "the wait for the account is over; it was not tried yet".to_owned()
         }
-        Event::GateGivenUp { .. } => "the account was waited for too long".to_owned(),
+        Event::GatePassing { .. } => "the account is available again".to_owned(),
+        Event::GateReleased { group, .. } => {
+            words::render_count(*group as usize, "waiting task continues", "waiting tasks continue")
+        }
+        Event::GateGivenUp { .. } => "the wait for the account took too long".to_owned(),
 
         Event::BudgetUpdated { spent, .. } if spent.is_zero() => {
             "reserved budget for the next step".to_owned()
         }
         Event::BudgetUpdated { spent, .. } => match words::render_amount(*spent) {
-            nothing if nothing.is_empty() => "spent next to nothing".to_owned(),
+            nothing if nothing.is_empty() => "spent almost nothing".to_owned(),
             spent => format!("spent {spent}"),
         },
         Event::LimitRaised { raised } => match raised {
             Raised::Questions { build, .. } => {
-                format!("build {build} may have more questions open")
+                format!("build {build} may have more open questions")
             }
-            Raised::Build { build, .. } => format!("build {build} may spend more"),
-            Raised::Task { .. } => "may spend more".to_owned(),
+            Raised::Build { build, .. } => format!("the budget of build {build} was raised"),
+            Raised::Task { .. } => "its budget was raised".to_owned(),
         },
     }
 }
@@ -254,45 +258,44 @@ pub(crate) fn render_event(event: &Event, at: Time) -> String {
 pub(crate) fn render_job_event(recorded: &RecordedEvent, wanted: Option<&str>) -> Option<String> {
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);
-    let because =
-        code.map(|code| format!(", because {}", failure_phrase(code, false))).unwrap_or_default();
+    let because = code.map(|code| format!(": {}", failure_phrase(code, false))).unwrap_or_default();
     Some(match &recorded.event {
-        Event::JobDefined { .. } => "is set up".to_owned(),
+        Event::JobDefined { .. } => "job defined".to_owned(),
         Event::JobFired { .. } => "runs".to_owned(),
-        Event::JobFireLater { .. } => "still runs; runs once more afterwards".to_owned(),
-        Event::JobMissed { .. } => format!("gave up this time{because}; the next one tries"),
+        Event::JobFireLater { .. } => "is still running; runs once more afterwards".to_owned(),
+        Event::JobMissed { .. } => format!("gave up this time{because}; the next run tries again"),
         Event::JobHeld { .. } => "paused, as you asked".to_owned(),
-        Event::JobReleased { .. } => "runs at its times again".to_owned(),
+        Event::JobReleased { .. } => "runs on its schedule again".to_owned(),
         Event::TaskBackingOff { until: Some(again), .. } => {
             let until = when::render_until(*again, recorded.at);
-            format!("waits until {until} and tries again{because}")
+            format!("waits until {until}, then tries again{because}")
         }
         Event::TaskBackingOff { until: None, .. } => {
-            format!("waits until its account is ready{because}")
+            format!("waits for its account{because}")
         }
         Event::TaskParked { question, .. } => match wanted {
             Some(wanted) => format!("needs you to {wanted}: question {question}"),
             None => format!("needs you: question {question}"),
         },
         Event::TaskReady { .. } => match rule {
-            Some(Rule::RepairScript) => format!("is to be repaired{because}"),
-            Some(Rule::ProposeOnly) => format!("a repair of it is to be proposed{because}"),
-            Some(Rule::RecoveredAfterCrash) => "was cut off, and goes on".to_owned(),
-            Some(Rule::TakenUpAgain) => "goes on".to_owned(),
+            Some(Rule::RepairScript) => format!("needs a repair{because}"),
+            Some(Rule::ProposeOnly) => format!("needs a proposal for a repair{because}"),
+            Some(Rule::RecoveredAfterCrash) => "was interrupted and continues".to_owned(),
+            Some(Rule::TakenUpAgain) => "continues".to_owned(),
             _ => "is about to run".to_owned(),
         },
         Event::TaskDone { .. } => "done".to_owned(),
         Event::TaskSkipped { left: SkipReason::Decided, .. } => {
-            "left out this time, as you chose".to_owned()
+            "skipped this time, as you chose".to_owned()
         }
-        Event::TaskCancelled { .. } => "ended, as you asked".to_owned(),
+        Event::TaskCancelled { .. } => "cancelled, as you asked".to_owned(),
         Event::RunStarted { run, retry_of, .. } => render_start(*run, *retry_of),
-        Event::RunStep { step: Step::Execute, .. } => "its script runs".to_owned(),
+        Event::RunStep { step: Step::Execute, .. } => "the script is running".to_owned(),
         Event::RunStep { step: Step::Repair { propose: false }, .. } => {
-            "an agent repairs its script".to_owned()
+            "an agent is repairing the script".to_owned()
         }
         Event::RunStep { step: Step::Repair { propose: true }, .. } => {
-            "an agent works out a repair to propose".to_owned()
+            "an agent is preparing a repair to propose".to_owned()
         }
         Event::RunPaused { run, status, .. } | Event::RunFailed { run, status, .. } => {
             format!("{} ({run})", render_status(*status))
@@ -300,7 +303,7 @@ pub(crate) fn render_job_event(recorded: &RecordedEvent, wanted: Option<&str>) -
         Event::RunCommitted { run } => format!("succeeded ({run})"),
         Event::FaultMet { fault, .. } => {
             let code = fault.code();
-            format!("failed, because {} ({code})", failure_phrase(code, false))
+            format!("failed: {} ({code})", failure_phrase(code, false))
         }
         _ => return None,
     })
@@ -313,6 +316,15 @@ fn render_start(run: RunId, retry_of: Option<RunId>) -> String {
     }
 }
 
+/// Formats the number of an approach; journals of early versions do not have the number of all approaches.
+fn render_approach(number: u32, of: u32) -> String {
+    match of {
+        0 => number.to_string(),
+        of if number > of => format!("{number}, the last one"),
+        of => format!("{number} of {of}"),
+    }
+}
+
 /// Quotes the idempotency key of an action.
 fn quote_key(key: &str) -> String {
     format!("“{}”", words::plain_line(key))
@@ -320,25 +332,25 @@ fn quote_key(key: &str) -> String {
 
 const fn render_step(step: Step) -> &'static str {
     match step {
-        Step::Attempt { .. } => "the agent works",
+        Step::Attempt { .. } => "the agent is working",
         Step::AwaitMerge => "waits for its turn to be checked",
         Step::Check => "is being checked",
-        Step::Commit => "is being saved as a commit",
+        Step::Commit => "is being committed",
         Step::Mutate { .. } => "performs its actions",
         Step::Emit => "reports its result",
-        Step::Repair { propose: false } => "an agent repairs the script",
-        Step::Repair { propose: true } => "an agent works out a repair to propose",
-        Step::Execute => "the script runs",
-        Step::TakeBack => "what was not allowed is being taken back",
+        Step::Repair { propose: false } => "an agent is repairing the script",
+        Step::Repair { propose: true } => "an agent is preparing a repair to propose",
+        Step::Execute => "the script is running",
+        Step::TakeBack => "the change that was not allowed is being reverted",
     }
 }
 
 const fn render_phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Preparing => "is being worked on",
-        Phase::Prepared => "is checked and saved",
-        Phase::Mutating => "may act from here on",
-        Phase::Mutated => "has done all its actions",
+        Phase::Prepared => "is checked and committed",
+        Phase::Mutating => "may perform its actions now",
+        Phase::Mutated => "has performed all its actions",
         Phase::Emitting => "has a result to report",
         Phase::Committed => "is complete",
     }
@@ -347,14 +359,14 @@ const fn render_phase(phase: Phase) -> &'static str {
 /// Returns the phrase for the status of a run, to follow its name.
 pub(crate) const fn render_status(status: Status) -> &'static str {
     match status {
-        Status::Active => "is at work",
-        Status::PausedTransient => "stands still and goes on by itself",
-        Status::PausedApproval => "stands still until you have answered",
-        Status::PausedReconciliation => "stands still until it is known if an action happened",
-        Status::PausedUser => "is held, as you asked",
+        Status::Active => "is running",
+        Status::PausedTransient => "waits and continues by itself",
+        Status::PausedApproval => "waits for your answer",
+        Status::PausedReconciliation => "waits until it is known whether an action went through",
+        Status::PausedUser => "is paused, as you asked",
         Status::FailedLogic => "failed",
-        Status::FailedConfig => "failed: its settings cannot work",
-        Status::FailedInternal => "failed through a fault of ours",
+        Status::FailedConfig => "failed: the settings are not valid",
+        Status::FailedInternal => "failed: an error in Unstuck itself",
     }
 }
 

@@ -7,7 +7,7 @@ use unstuck_store::tables::{BuildRow, TaskRow};
 
 use super::{style, when, words};
 
-const NEXT_EXEC: &str = "goes on when its command is run again";
+const NEXT_EXEC: &str = "continues when its command is run again";
 
 /// The process that performs a task, or the condition under which one will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,27 +73,27 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
         TaskState::Running { .. } => match performer {
             TaskPerformer::AtWork => "running".to_owned(),
             TaskPerformer::Paused => "stopped while its build is paused".to_owned(),
-            TaskPerformer::NextStart => "stopped; goes on at the next start".to_owned(),
+            TaskPerformer::NextStart => "stopped; continues at the next start".to_owned(),
             TaskPerformer::NextExec => NEXT_EXEC.to_owned(),
         },
         TaskState::BackingOff { until: Some(until), .. } if *until > now => {
             format!("waiting until {}", when::render_until(*until, now))
         }
         TaskState::BackingOff { .. } if performer == TaskPerformer::NextStart => {
-            "waited; goes on at the next start".to_owned()
+            "waited; continues at the next start".to_owned()
         }
         TaskState::BackingOff { .. } if performer == TaskPerformer::NextExec => {
             NEXT_EXEC.to_owned()
         }
         TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account".to_owned(),
-        TaskState::BackingOff { .. } => "goes on now".to_owned(),
+        TaskState::BackingOff { .. } => "continues now".to_owned(),
         TaskState::Parked { question, .. } => format!("waiting for you: question {question}"),
         TaskState::Reconciling { .. } => "checking whether its last action went through".to_owned(),
         TaskState::Done => "done".to_owned(),
-        TaskState::Skipped { left: SkipReason::Decided } => "left out, as you chose".to_owned(),
-        TaskState::Skipped { left: SkipReason::Denied } => "left out: not allowed".to_owned(),
+        TaskState::Skipped { left: SkipReason::Decided } => "skipped, as you chose".to_owned(),
+        TaskState::Skipped { left: SkipReason::Denied } => "skipped: not allowed".to_owned(),
         TaskState::Skipped { left: SkipReason::Needs { task } } => {
-            format!("left out: it needs task {task}")
+            format!("skipped: it needs task {task}")
         }
         TaskState::Failed { code } => format!("failed: {code}"),
         TaskState::Cancelled => "cancelled".to_owned(),
@@ -107,11 +107,11 @@ pub(crate) fn render_build_state(row: &BuildRow, is_at_work: bool, now: Time) ->
         BuildState::Running => "unfinished".to_owned(),
         BuildState::Waiting => "waiting for you".to_owned(),
         BuildState::Sleeping { until } => {
-            format!("resting until {}", when::render_until(until, now))
+            format!("sleeping until {}", when::render_until(until, now))
         }
         BuildState::Paused { cause } => words::describe_pause(cause).to_owned(),
-        BuildState::Completed => "over".to_owned(),
-        BuildState::Failed => "could not go on".to_owned(),
-        BuildState::Cancelled => "ended, as you asked".to_owned(),
+        BuildState::Completed => "finished".to_owned(),
+        BuildState::Failed => "failed".to_owned(),
+        BuildState::Cancelled => "cancelled, as you asked".to_owned(),
     }
 }

@@ -20,10 +20,10 @@ pub(crate) fn render_checked(checked: &Checked) -> String {
     };
     let said = [
         (CheckVerdict::Passed, "passed"),
-        (CheckVerdict::RedBefore, "red as before the work"),
+        (CheckVerdict::RedBefore, "failing as before the work"),
         (CheckVerdict::Flaky, "flaky"),
         (CheckVerdict::Failed, "failed"),
-        (CheckVerdict::NotMade, "could not be made"),
+        (CheckVerdict::NotMade, "could not be run"),
     ];
     let counts = said.map(|(verdict, said)| (checked.count(verdict), said));
     let counts = counts.iter().filter(|(count, _)| *count > 0);

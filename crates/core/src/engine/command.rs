@@ -263,17 +263,17 @@ impl Wish {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "started it",
-            Self::Pause => "held it",
-            Self::Resume => "let it go on",
-            Self::Cancel => "ended it",
+            Self::Pause => "paused it",
+            Self::Resume => "resumed it",
+            Self::Cancel => "cancelled it",
             Self::Kick => "ended the wait",
-            Self::Retry => "had it done again",
-            Self::Skip => "left it out",
-            Self::Run => "ran it by hand",
-            Self::Hold => "had it left alone",
-            Self::Release => "let it run at its times again",
-            Self::CheckAgain => "asked to look again",
-            Self::Forget => "had the tries forgotten",
+            Self::Retry => "retried it",
+            Self::Skip => "skipped it",
+            Self::Run => "started it by hand",
+            Self::Hold => "paused it",
+            Self::Release => "let it run on its schedule again",
+            Self::CheckAgain => "asked for another check",
+            Self::Forget => "reset the retry counters",
             Self::JudgeBase => "said whether the old failure belongs to the work",
         }
     }

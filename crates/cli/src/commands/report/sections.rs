@@ -245,7 +245,7 @@ fn check_line(gate: CheckStage, check: &Check) -> Vec<ReportPiece> {
         CheckVerdict::RedBefore => "was red before the work and still is",
         CheckVerdict::Flaky => "failed, then passed without a change",
         CheckVerdict::Failed => "failed",
-        CheckVerdict::NotMade => "could not be made",
+        CheckVerdict::NotMade => "could not be run",
     };
     let command = ReportPiece::code(words::plain_line(&check.command));
     vec![command, ReportPiece::words(format!("{verdict}, {gate}"))]

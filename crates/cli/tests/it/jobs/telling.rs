@@ -59,10 +59,7 @@ fn a_wait_and_a_second_start_read_like_sentences() {
     let stage = project(&format!("[[job]]\nname = \"net\"\nrun = \"{script}\"\n"));
     assert_eq!(jobs(&stage, &["run", "net", "-q"]).exit, 0);
     let log = unstuck(&stage, &["log"]);
-    assert!(
-        log.contains("net: waits until ") && log.contains(" and tries again, because "),
-        "{log}"
-    );
+    assert!(log.contains("net: waits until ") && log.contains(", then tries again: "), "{log}");
     assert!(log.contains("net: starts again (r1, after r0)"), "{log}");
     assert!(log.contains("net: done\n"), "{log}");
 }

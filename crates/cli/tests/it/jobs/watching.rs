@@ -125,7 +125,7 @@ fn a_job_in_an_outage_keeps_its_schedule_and_goes_on_when_the_outage_ends() {
     let stage = project(NEEDS_A_SERVICE);
     let mut watcher = Watcher::start(&stage);
     for _ in 0..3 {
-        watcher.hear("sync: gave up this time, because");
+        watcher.hear("sync: gave up this time: ");
     }
     watcher.hear("sync: runs");
     let question = stage.question();
@@ -146,7 +146,7 @@ fn a_short_outage_is_no_question_and_how_soon_there_is_one_can_be_set() {
     let stage = project(&format!("{NEEDS_A_SERVICE}alert_after = {{ firings = 50 }}\n"));
     let mut watcher = Watcher::start(&stage);
     for _ in 0..4 {
-        watcher.hear("sync: gave up this time, because");
+        watcher.hear("sync: gave up this time: ");
     }
     assert_eq!(stage.questions().len(), 0);
     fs::write(stage.path("up"), "").unwrap();

@@ -94,7 +94,7 @@ impl WatchOutput<'_> {
             (Event::QuestionAsked { question }, _)
                 if matches!(question.subject, Subject::Job(_)) =>
             {
-                self.write_line(&format!("{name}: keeps failing, and goes on trying"));
+                self.write_line(&format!("{name}: keeps failing and is tried again"));
                 teller.show_question(question.id, None).await?;
             }
             (
