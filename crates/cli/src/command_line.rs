@@ -48,9 +48,9 @@ use crate::render::Terminal;
     long_about = "Runs AI agents unattended and gets them unstuck.\n\n\
         Every failure gets one of a closed set of codes, and the code alone decides what happens \
         next: wait, try a different approach, or ask a person. `exec` keeps a command alive that \
-        way, `inbox` shows what waits for you, `status`, `log` and `why` what happened and why. \
-        `classify` gives the output of any program its code and the signature that recognises \
-        the same error again, and `explain` says what a code means.",
+        way; `inbox` shows the open questions; `status`, `log` and `why` show what happened and \
+        why. `classify` gives the output of any program its code and the signature that recognises \
+        the same error again, and `explain` describes a code.",
     after_help = "`unstuck --help` adds examples and exit codes.",
     subcommand_required = true,
     arg_required_else_help = true,
@@ -69,11 +69,11 @@ pub(crate) struct CliArgs {
 /// What every verb takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GlobalArgs {
-    /// Work as if started in this directory
+    /// Run as if started in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, display_order = 899)]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Write without colours, as with `NO_COLOR` set
+    /// Disable colours, as `NO_COLOR` does
     #[arg(long, global = true, display_order = 900)]
     pub(crate) no_color: bool,
 }
@@ -119,12 +119,12 @@ pub(crate) enum CliCommand {
 const EXAMPLES: &str = "\
 Examples:
   unstuck exec -- ./backup.sh        keep a script alive
-  unstuck inbox                      what waits for you
-  unstuck report                     what the night came to
-  unstuck demo                       a whole night in a minute, no key, no network
-  unstuck explain                    all codes, by category
-  unstuck explain AUTH_EXPIRED       one of them, in full
-  make 2>&1 | unstuck classify       name the failure in a program's output";
+  unstuck inbox                      answer open questions
+  unstuck report                     the result of the newest build
+  unstuck demo                       a whole night in a minute, without a key or network
+  unstuck explain                    list all codes by category
+  unstuck explain AUTH_EXPIRED       explain one code
+  make 2>&1 | unstuck classify       classify a program's output";
 
 /// Reads the command line; on a mistake, `--help` or `--version` it answers and ends the process.
 pub(crate) fn parse_command_line() -> CliArgs {
@@ -257,7 +257,7 @@ fn choose_color(given: &[OsString]) -> ColorChoice {
     if plain { ColorChoice::Never } else { ColorChoice::Auto }
 }
 
-/// Write the completion script of a shell
+/// Generate a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = COMPLETIONS_EXAMPLES)]
 pub(crate) struct CompletionsArgs {

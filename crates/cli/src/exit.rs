@@ -101,7 +101,7 @@ impl Exit {
             Self::Internal => "a fault of Unstuck itself",
             Self::Limited => "limited for now, try again later",
             Self::Denied => "credentials or permissions are missing",
-            Self::Config => "the settings cannot work",
+            Self::Config => "the settings are not valid",
             Self::Unsure => "`mutate`: a person has to say whether it happened",
             Self::Refused => "`mutate`: not to be performed",
             Self::Timeout => "took too long",

@@ -15,26 +15,26 @@ use crate::exit::Exit;
 use crate::input::InputReader;
 use crate::render::{self, Terminal, style};
 
-/// Name the failure in a program's output: its code, class, rule and signature
+/// Classify a program's output: code, class, rule and signature
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Reads what a failed program wrote and names the failure: its code, the class \
-        that says whether another try can help, the rule that found it, and the signature that \
-        recognises the same error again, whatever its paths, line numbers and times are.\n\n\
-        The answer is laid out for reading on a terminal and is one line of JSON elsewhere. The \
+    long_about = "Reads the output of a failed program and classifies the failure: its code, the \
+        class that says whether another try can help, the rule that matched, and the signature \
+        that recognises the same error again, whatever its paths, line numbers and times are.\n\n\
+        The result is formatted for reading on a terminal and is one line of JSON elsewhere. The \
         text need not be UTF-8.\n\n\
-        In bulk the input is one JSON string per line and the output one answer per line, in \
-        order. A line that is no JSON string ends the command with exit code 2 and its number; \
+        In bulk, the input is one JSON string per line and the output one result per line, in \
+        order. A line that is not a JSON string ends the command with exit code 2 and its number; \
         the lines before it have been answered.",
     after_long_help = CLASSIFY_EXAMPLES
 )]
 #[expect(clippy::struct_excessive_bools, reason = "one field per flag of the command line")]
 pub(crate) struct ClassifyArgs {
-    /// The file to read; standard input without it or with `-`
+    /// The file to read; default or `-`: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Write JSON, on a terminal too
+    /// Write JSON, also on a terminal
     #[arg(long)]
     json: bool,
 
@@ -42,11 +42,11 @@ pub(crate) struct ClassifyArgs {
     #[arg(long)]
     bulk: bool,
 
-    /// As --bulk, but write only the code
+    /// Like --bulk, but write only the code
     #[arg(long, conflicts_with_all = ["json", "signature_only"])]
     code_only: bool,
 
-    /// As --bulk, but write only the signature
+    /// Like --bulk, but write only the signature
     #[arg(long, conflicts_with = "json")]
     signature_only: bool,
 }

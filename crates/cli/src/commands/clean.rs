@@ -20,35 +20,35 @@ use crate::exit::Exit;
 use crate::project::{self, CommandConnection, LocalProject};
 use crate::render::{self, Terminal, style, words, wrap_text};
 
-/// Remove what builds that are over have left behind
+/// Remove worktrees and branches of finished builds
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Removes the worktrees and branches of builds that are over, if they hold nothing that is \
-        nowhere else, and says what it keeps and why: a build that is not over, changes that are \
-        saved nowhere, commits that are in none of your branches. Saved attempts stay. It asks \
-        before it does so; without a terminal it needs --yes. While something runs \
-        it does nothing.",
+    long_about = "Removes the worktrees and branches of finished builds if everything in them \
+        exists elsewhere, and says what it keeps and why: an unfinished build, uncommitted \
+        changes, commits that are in none of your branches. Saved attempts stay. It asks for \
+        confirmation; without a terminal it needs --yes. It does nothing while something is \
+        running.",
     after_long_help = CLEAN_EXAMPLES
 )]
 pub(crate) struct CleanArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 
-    /// Only say what would go and what would stay
+    /// Only show what would be removed and what would stay
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 
-    /// Write JSON; it needs --yes or --dry-run
+    /// Write JSON; needs --yes or --dry-run
     #[arg(long)]
     json: bool,
 }
 
 const CLEAN_EXAMPLES: &str = "\
 Examples:
-  unstuck clean --dry-run            what would go, and what would stay
-  unstuck clean                      the same, then asks
-  unstuck clean --yes                without a question";
+  unstuck clean --dry-run            show what would be removed
+  unstuck clean                      show it, then ask
+  unstuck clean --yes                without confirmation";
 
 const VERB: &str = "clean";
 

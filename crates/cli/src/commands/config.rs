@@ -14,21 +14,21 @@ use crate::settings::{
     ResolvedSettings, SettingFlags, SettingOrigin, ShownSetting, settings_schema,
 };
 
-/// Show the settings as they are resolved, and where each comes from
+/// Show the resolved settings and where each one comes from
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Shows every setting, its value and where it comes from. Options win over \
-        UNSTUCK_* variables, those over unstuck.toml of the project, that over your own \
-        unstuck.toml in the XDG config folder, and that over the defaults. Where a variable was \
-        put in with ${VAR}, the name is shown and not what it holds.",
+    long_about = "Shows every setting, its value and where it comes from. Options override \
+        UNSTUCK_* variables, which override the project's unstuck.toml, which overrides your own \
+        unstuck.toml in the XDG config folder, which overrides the defaults. For a value with \
+        ${VAR}, the name of the variable is shown, not its content.",
     after_long_help = CONFIG_EXAMPLES
 )]
 pub(crate) struct ConfigArgs {
-    /// Only settings that begin with this, such as `run` or `budget.per_day`
+    /// Only show settings that begin with this, such as `run` or `budget.per_day`
     #[arg(value_name = "KEY")]
     key: Option<String>,
 
-    /// Only those that are not at their default
+    /// Only show settings that differ from their defaults
     #[arg(long)]
     changed: bool,
 
@@ -40,16 +40,16 @@ pub(crate) struct ConfigArgs {
     file: ConfigFileArgs,
 }
 
-/// Write the JSON schema of the settings or of the events, for editors and programs
+/// Print the JSON schema of the settings or of the events
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Writes a JSON schema: of the settings in unstuck.toml, or of the events that `run \
-        --json` and `log --json` write, one per line. Later versions may add fields and kinds of \
-        events; a reader skips what it does not know.",
+    long_about = "Prints a JSON schema: of the settings in unstuck.toml, or of the events that \
+        `run --json` and `log --json` write, one per line. Later versions may add fields and kinds \
+        of events; a reader should skip what it does not know.",
     after_long_help = SCHEMA_EXAMPLES
 )]
 pub(crate) struct SchemaArgs {
-    /// What it describes
+    /// The schema to print
     #[arg(value_name = "OF", value_enum, default_value_t = SchemaSubject::Settings)]
     of: SchemaSubject,
 }
@@ -59,14 +59,14 @@ pub(crate) struct SchemaArgs {
 enum SchemaSubject {
     /// The settings of a project
     Settings,
-    /// What happens, as it is written with `--json`
+    /// The events that `--json` writes
     Events,
 }
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
-  unstuck config                     everything
-  unstuck config --changed           what was set
+  unstuck config                     all settings
+  unstuck config --changed           changed settings only
   unstuck config run.jobs            one setting
   UNSTUCK_RUN_JOBS=4 unstuck config run";
 

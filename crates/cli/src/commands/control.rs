@@ -143,27 +143,27 @@ fn rejection_message(error: &CliError) -> Option<String> {
     }
 }
 
-/// Hold a build until you let it go on
+/// Pause a build until it is resumed
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Holds a build: agents stop where they are, a check, a commit or a push ends its step \
-        first, and nothing new begins. Nothing is lost and nothing is charged. It works while \
-        something runs and while nothing does.",
+    long_about = "Pauses a build: agents stop where they are; a check, a commit or a push finishes \
+        its step first; nothing new starts. Nothing is lost, and nothing counts as a failure. It \
+        works whether or not something is running.",
     after_long_help = PAUSE_EXAMPLES
 )]
 pub(crate) struct PauseArgs {
-    /// The build, such as `7` or `b7`; the newest that has not ended without it
+    /// The build, such as `7` or `b7`; default: the newest unfinished one
     #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     build: Option<BuildId>,
 
-    /// Write the events it led to as JSON
+    /// Write the resulting events as JSON
     #[arg(long)]
     json: bool,
 }
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:
-  unstuck pause                      the build that is under way
+  unstuck pause                      the newest unfinished build
   unstuck pause b7                   this one";
 
 pub(crate) fn pause(
@@ -196,32 +196,32 @@ const fn pause_hint(state: BuildState) -> &'static str {
     }
 }
 
-/// End a build; what is done stays
+/// Cancel a build; finished work stays
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Ends a build for good: agents stop, what cannot be stopped half-way ends its step \
-        first, and every task that is not done is cancelled. What is done stays on the build's \
-        branch. It asks before it does so; without a terminal it needs --yes.",
+    long_about = "Cancels a build for good: agents stop, a step that cannot be interrupted \
+        finishes first, and every unfinished task is cancelled. Finished work stays on the build's \
+        branch. It asks for confirmation; without a terminal it needs --yes.",
     after_long_help = CANCEL_EXAMPLES
 )]
 pub(crate) struct CancelArgs {
-    /// The build, such as `7` or `b7`; the newest that has not ended without it
+    /// The build, such as `7` or `b7`; default: the newest unfinished one
     #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     build: Option<BuildId>,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 
-    /// Write the events it led to as JSON
+    /// Write the resulting events as JSON
     #[arg(long)]
     json: bool,
 }
 
 const CANCEL_EXAMPLES: &str = "\
 Examples:
-  unstuck cancel                     the build that is under way
-  unstuck cancel b7 --yes            this one, without a question";
+  unstuck cancel                     the newest unfinished build
+  unstuck cancel b7 --yes            this one, without confirmation";
 
 pub(crate) fn cancel(
     args: &CancelArgs,

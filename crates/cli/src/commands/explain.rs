@@ -11,12 +11,12 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::render::{self, Terminal, style};
 
-/// Say what a fault code means and what Unstuck does about it
+/// Explain a fault code and what Unstuck does about it
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Says what a fault code means: what happened, what Unstuck does about it by \
-        itself, and what you can do. Without a code it lists all of them by category.\n\n\
-        On a terminal the page is laid out for reading; elsewhere it is Markdown.",
+    long_about = "Explains a fault code: what happened, what Unstuck does about it by itself, and \
+        what you can do. Without a code it lists all of them by category.\n\n\
+        On a terminal the page is formatted for reading; elsewhere it is Markdown.",
     after_long_help = EXPLAIN_EXAMPLES
 )]
 pub(crate) struct ExplainArgs {
@@ -30,11 +30,11 @@ pub(crate) struct ExplainArgs {
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  unstuck explain                    all codes, by category
+  unstuck explain                    list all codes by category
   unstuck explain git-conflict       letter case and `-` do not matter
   unstuck explain --json             the whole table, for a program
 
-A name that is no code ends with exit code 2 and the nearest names.";
+An unknown code ends with exit code 2 and the nearest names.";
 
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let code = args.code.as_deref().map(str::parse::<Code>).transpose()?;

@@ -12,14 +12,14 @@ use crate::exit::Exit;
 use crate::project::{self, EnclosingRun};
 use crate::render;
 
-/// Say what a script fails of, from inside the script
+/// Report from inside a script why it fails
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Lets a script say what it fails of, instead of having it read from its output. \
+    long_about = "Lets a script report why it fails, so that its output need not be interpreted. \
         Inside `unstuck exec` and jobs the code decides what happens next when the script ends \
-        without success: wait and try again, ask you to log in, repair the script.\n\n\
-        It ends with an exit code that fits the failure, never with 0, so that a script can end \
-        with it. That holds without Unstuck around it as well.",
+        without success: wait and try again, ask you to log in, or repair the script.\n\n\
+        The exit code fits the failure and is never 0, so that a script can end with it. This also \
+        works without Unstuck around it.",
     after_long_help = FAIL_EXAMPLES
 )]
 pub(crate) struct FailArgs {
@@ -27,15 +27,15 @@ pub(crate) struct FailArgs {
     #[arg(long, value_name = "CODE", value_parser = parse_code)]
     code: Code,
 
-    /// What went wrong, for the operator
+    /// A message for the operator: what went wrong
     #[arg(long, value_name = "TEXT", default_value = "")]
     message: String,
 
-    /// Whose login or right it is about: a service, an account, a host
+    /// The service, account or host that the failure is about
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
 
-    /// How long the other side asked to wait: 30, 30s, 10m
+    /// How long the service asked to wait: 30, 30s, 10m
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     retry_after: Option<Span>,
 }
@@ -45,8 +45,8 @@ Examples:
   ./login || exec unstuck fail --code AUTH_EXPIRED --account 'the shop'
   unstuck fail --code TOOL_RATE_LIMIT --retry-after 90s; exit 75
 
-Exit codes: 75 for what passes by itself, 77 for logins and rights, 78 for settings, 124 for what
-took too long, 1 for everything else.";
+Exit codes: 75 for temporary failures, 77 for logins and permissions, 78 for settings, 124 for
+timeouts, 1 for everything else.";
 
 /// Reports the failure and returns its exit code, whether the report arrives or not, so that a script that
 /// ends with this command ends with a failure.

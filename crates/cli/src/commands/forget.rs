@@ -12,15 +12,15 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{Terminal, words};
 
-/// Forget the tries of an error, so that it starts with a clean slate
+/// Reset the retry counters of an error
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = FORGET_EXAMPLES)]
 pub(crate) struct ForgetArgs {
-    /// The error, as `unstuck status` names it
+    /// The signature of the error, as `unstuck status` shows it
     #[arg(value_name = "SIGNATURE", required_unless_present = "all")]
     signature: Option<String>,
 
-    /// All errors of the project
+    /// Reset all errors of the project
     #[arg(long, conflicts_with = "signature")]
     all: bool,
 }

@@ -28,19 +28,19 @@ use crate::render::{
     Terminal, render_event, render_job_event, style, when, words, write_event_json,
 };
 
-/// Show what happened, and what happens
+/// Show the decision log of the project
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LOG_EXAMPLES)]
 pub(crate) struct LogArgs {
-    /// Go on as things happen
+    /// Keep printing new events
     #[arg(short, long)]
     follow: bool,
 
-    /// How many of the latest events to begin with
+    /// Number of latest events to show first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: u32,
 
-    /// Only events after this position
+    /// Only show events after this position
     #[arg(long, value_name = "SEQ", conflicts_with = "lines")]
     after: Option<u64>,
 
@@ -51,9 +51,9 @@ pub(crate) struct LogArgs {
 
 const LOG_EXAMPLES: &str = "\
 Examples:
-  unstuck log -n 20                  the last twenty events, in plain words
-  unstuck log -f                     go on as things happen
-  unstuck log --json --after 1200    for a program, from a position on";
+  unstuck log -n 20                  the last twenty events
+  unstuck log -f                     keep printing new events
+  unstuck log --json --after 1200    as JSON, from a position on";
 
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;

@@ -17,7 +17,7 @@ use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
-/// See whether notifications arrive
+/// Test the notification channels
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTIFY_EXAMPLES)]
 pub(crate) struct NotifyArgs {
@@ -29,7 +29,7 @@ pub(crate) struct NotifyArgs {
 /// What can be done with notifications.
 #[derive(Debug, Subcommand)]
 enum NotifyCommand {
-    /// Send a test message by every channel, or by one
+    /// Send a test message through every channel, or through one
     Test {
         /// The channel, as `[notify.NAME]` names it
         channel: Option<String>,
@@ -45,8 +45,8 @@ enum NotifyCommand {
 
 const NOTIFY_EXAMPLES: &str = "\
 Examples:
-  unstuck notify test                by every channel of unstuck.toml
-  unstuck notify test phone          by one
+  unstuck notify test                through every channel of unstuck.toml
+  unstuck notify test phone          through one channel
 
 Exit codes: 0 when all arrived; 1 when one did not; 78 when there is none.";
 

@@ -11,18 +11,18 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal};
 
-/// Keep a copy of what a project remembers, go back to one, go on after a loss
+/// Back up, restore and verify a project's database
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Everything that Unstuck remembers about a project is in one database: the journal, \
-        questions and answers, the tries of each error, and which irreversible actions were performed. \
-        `backup` copies it as it is at one moment, also while something runs. `restore` puts a copy in \
-        its place. `verify` walks through the journal and its seals.\n\n\
-        A journal that lost something is refused, because an action in it might be performed twice. \
-        Where there is no copy, `accept-loss` goes on with what is left: of the actions that were let \
-        go since, those that are known are asked about before they are performed again.\n\n\
-        What happened after the copy was made is forgotten by going back to it, actions that were \
-        performed included. So look first, and go back only when the database itself is lost.",
+    long_about = "Everything that Unstuck remembers about a project is in one database: the \
+        journal, questions and answers, the retry counters of each error, and which irreversible \
+        actions were performed. `backup` copies it in one consistent state, also while something \
+        runs. `restore` replaces it with a copy. `verify` checks the journal and its seals.\n\n\
+        A journal that lost events is refused, because an action in it might be performed twice. \
+        If there is no copy, `accept-loss` continues with what is left: the known actions of the \
+        lost part are asked about before they are performed again.\n\n\
+        Restoring a copy forgets everything that happened after it was made, including actions \
+        that were performed. So check first, and restore only when the database itself is lost.",
     after_long_help = STORE_EXAMPLES
 )]
 pub(crate) struct StoreArgs {
@@ -34,26 +34,26 @@ pub(crate) struct StoreArgs {
 /// What can be done with a store.
 #[derive(Debug, Subcommand)]
 enum StoreCommand {
-    /// Copy everything into a new file
+    /// Copy the database into a new file
     Backup {
-        /// The file; it must not be there yet
+        /// The new file; it must not exist yet
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Go back to a copy; nothing may be running
+    /// Restore a copy; nothing may be running
     Restore {
         /// The copy
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
     },
-    /// Walk through the journal, and say whether it is what was written
+    /// Verify that the journal is complete and unchanged
     Verify,
-    /// Go on without what the journal lost; nothing may be running
+    /// Continue without the lost part of the journal; nothing may be running
     AcceptLoss {
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
     },
@@ -62,9 +62,9 @@ enum StoreCommand {
 const STORE_EXAMPLES: &str = "\
 Examples:
   unstuck store backup ~/copies/shop.db     copy it, also while something runs
-  unstuck store restore ~/copies/shop.db    go back to that copy
-  unstuck store verify                      is the journal what was written?
-  unstuck store accept-loss                 go on with what is left of it";
+  unstuck store restore ~/copies/shop.db    restore that copy
+  unstuck store verify                      check that the journal is complete and unchanged
+  unstuck store accept-loss                 continue with what is left";
 
 pub(crate) fn run(
     args: &StoreArgs,

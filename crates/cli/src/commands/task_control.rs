@@ -17,18 +17,18 @@ use crate::render::{Terminal, words};
 /// End a wait early and try now
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Ends a wait early: a pause between two tries, or the wait for an account that was \
-        limited. Where several tasks wait for one account, one of them tries first. Without a task \
-        every wait of the newest build ends. Nothing is charged for it; if it was too early, it \
-        waits again.",
+    long_about = "Ends a wait early: a pause between two tries, or the wait for a limited account. \
+        If several tasks wait for one account, one of them tries first. Without a task, every wait \
+        of the newest build ends. It does not count as a failure; if it was too early, the wait \
+        starts again.",
     after_long_help = KICK_EXAMPLES
 )]
 pub(crate) struct KickArgs {
-    /// The task, by its number (`12`, `t12`), its name or the beginning of its name
+    /// The task: its number (`12`, `t12`), its name or the beginning of its name
     #[arg(value_name = "TASK")]
     task: Option<String>,
 
-    /// Write the events it led to as JSON
+    /// Write the resulting events as JSON
     #[arg(long)]
     json: bool,
 }
@@ -111,19 +111,20 @@ const fn kick_hint(state: &TaskState) -> &'static str {
     }
 }
 
-/// Do a task after all that failed or was left out
+/// Retry a task that failed, was skipped or was cancelled
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Has a task done after all that failed, was left out or was cancelled, and with it the \
-        tasks that were left out because they need it. A build that has ended goes on for that.",
+    long_about = "Schedules a task again that failed, was skipped or was cancelled, together with \
+        the tasks that were skipped because they need it. A build that has ended continues for \
+        that.",
     after_long_help = RETRY_EXAMPLES
 )]
 pub(crate) struct RetryArgs {
-    /// The task, by its number (`12`, `t12`), its name or the beginning of its name
+    /// The task: its number (`12`, `t12`), its name or the beginning of its name
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// Write the events it led to as JSON
+    /// Write the resulting events as JSON
     #[arg(long)]
     json: bool,
 }
@@ -171,24 +172,24 @@ fn retry_hint(task: &TaskRow) -> &'static str {
     }
 }
 
-/// Leave a task out, and what needs it
+/// Skip a task and the tasks that need it
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Leaves a task out, and with it every task that needs it. A question that only they \
-        waited for is withdrawn. `unstuck retry` takes it back. It asks before it does so; without \
-        a terminal it needs --yes.",
+    long_about = "Skips a task and every task that needs it. A question that only they waited for \
+        is withdrawn. `unstuck retry` undoes it. It asks for confirmation; without a terminal it \
+        needs --yes.",
     after_long_help = SKIP_EXAMPLES
 )]
 pub(crate) struct SkipArgs {
-    /// The task, by its number (`12`, `t12`), its name or the beginning of its name
+    /// The task: its number (`12`, `t12`), its name or the beginning of its name
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 
-    /// Write the events it led to as JSON
+    /// Write the resulting events as JSON
     #[arg(long)]
     json: bool,
 }
@@ -196,7 +197,7 @@ pub(crate) struct SkipArgs {
 const SKIP_EXAMPLES: &str = "\
 Examples:
   unstuck skip importer              by its name
-  unstuck skip t12 --yes             by its number, without a question";
+  unstuck skip t12 --yes             by its number, without confirmation";
 
 pub(crate) fn skip(
     args: &SkipArgs,

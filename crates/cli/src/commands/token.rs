@@ -16,13 +16,13 @@ use crate::exit::Exit;
 use crate::project;
 use crate::render::{self, Terminal, style, when, words};
 
-/// Decide who may use the server
+/// Manage access tokens
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Tokens are what people and programs show to `unstuck serve` to be let in. Each has a role \
-        and a reach: what it lets do, and in which projects. A server that runs takes every change \
-        up at once.\n\n\
-        A token is shown once, when it is made; what is kept here is only enough to recognise it.",
+    long_about = "People and programs sign in to `unstuck serve` with tokens. Each has a role and \
+        a reach: its permissions, and the projects it is valid for. A running server applies every \
+        change at once.\n\n\
+        A token is shown once, when it is created; only what is needed to recognise it is stored.",
     after_long_help = TOKEN_EXAMPLES
 )]
 pub(crate) struct TokenArgs {
@@ -38,25 +38,25 @@ pub(crate) struct TokenArgs {
 /// What can be done with tokens.
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
-    /// Make a token, and show it once
+    /// Create a token and show it once
     Make(MakeTokenArgs),
-    /// List the tokens, without what they let in with
+    /// List the tokens without their secrets
     List,
-    /// Make a token anew: what was given out before stops working
+    /// Replace a token; the old one stops working
     Rotate {
-        /// Its number, such as `3` or `k3`
+        /// The token, such as `3` or `k3`
         #[arg(value_name = "ID")]
         id: TokenId,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
     },
-    /// Take a token back, and end the sessions opened with it
+    /// Revoke a token and end the sessions opened with it
     Revoke {
-        /// Its number, such as `3` or `k3`
+        /// The token, such as `3` or `k3`
         #[arg(value_name = "ID")]
         id: TokenId,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
     },
@@ -65,19 +65,19 @@ enum TokenCommand {
 /// A token that is wanted.
 #[derive(Debug, clap::Args)]
 struct MakeTokenArgs {
-    /// Who will use it: answers record this name
+    /// The name of the user; answers record it
     #[arg(long)]
     name: String,
 
-    /// What it lets do
+    /// The permissions of the token
     #[arg(long, default_value = "answerer")]
     role: TokenRoleArg,
 
-    /// Let it see this project only; may be given several times
+    /// Limit the token to this project; may be given several times
     #[arg(long = "project", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     projects: Vec<String>,
 
-    /// Stop accepting it after this long: 12h, 30d
+    /// Let the token expire after this time: 12h, 30d
     #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
     expires: Option<Span>,
 }
@@ -85,11 +85,11 @@ struct MakeTokenArgs {
 /// What a token lets do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum TokenRoleArg {
-    /// Read and answer questions, see how the work stands and the report
+    /// Read and answer questions, see the progress and the report
     Answerer,
-    /// See everything, technical detail included
+    /// See everything, including technical details
     Viewer,
-    /// Start, hold and end work, and make tokens
+    /// Start, pause and cancel work, and create tokens
     Operator,
 }
 
@@ -103,11 +103,11 @@ fn parse_lifetime(text: &str) -> Result<Span, String> {
 
 const TOKEN_EXAMPLES: &str = "\
 Examples:
-  unstuck token                      all of them
+  unstuck token                      list all tokens
   unstuck token make --name phone    for answering questions
   unstuck token make --name ci --role operator --project shop --expires 30d
   unstuck token rotate k2            the old one stops working
-  unstuck token revoke k2            it is gone, and so are its sessions";
+  unstuck token revoke k2            it stops working, and its sessions end";
 
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 24;

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, render_event, style, when, words, wrap_text};
 
-/// Say why a run was decided upon as it was
+/// Explain the decisions about a run
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhyArgs {
     /// The run, such as `12` or `r12`; `unstuck status` shows them

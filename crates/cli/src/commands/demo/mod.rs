@@ -24,23 +24,24 @@ use crate::exit::Exit;
 use crate::project;
 use crate::render::Terminal;
 
-/// Show a whole night in a minute: no key, no network
+/// Play a whole night in a minute, without a key or network
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Plays one night of six tasks on the real loop, a real store and a real repository, \
-        in virtual time: checks that are red, an account that is limited, a change outside the \
-        fence, a lost connection during a push, a killed program, and a question for you. The \
-        agents follow a script; git, the checks and every decision are real. Nothing is sent, and what \
-        is written is removed at the end. If you kill it, the next `unstuck demo` goes on.\n\n\
-        Without a terminal the recommended answer is taken.",
+    long_about = "Plays one night of six tasks on the real loop, a real store and a real \
+        repository, in virtual time: failing checks, a limited account, a change outside the \
+        scope, a lost connection during a push, a killed program, and a question for you. The \
+        agents follow a script; git, the checks and every decision are real. Nothing is sent, and \
+        everything that is written is removed at the end. If you kill it, the next `unstuck demo` \
+        continues.\n\n\
+        Without a terminal, the recommended answer is chosen.",
     after_long_help = DEMO_EXAMPLES
 )]
 pub(crate) struct DemoArgs {
-    /// Take the recommended answers instead of asking
+    /// Choose the recommended answers instead of asking
     #[arg(long)]
     auto: bool,
 
-    /// The seed of chance: it spreads the waits
+    /// The seed for the random waits
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
 
@@ -48,7 +49,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "DIR", hide = true)]
     night: Option<PathBuf>,
 
-    /// Do not kill it half-way
+    /// Do not kill the process in the middle
     #[arg(long, hide = true)]
     gently: bool,
 
@@ -60,8 +61,8 @@ pub(crate) struct DemoArgs {
 const DEMO_EXAMPLES: &str = "\
 Examples:
   unstuck demo                       answer its question yourself
-  unstuck demo --auto                let the recommended answer be taken
-  unstuck demo --auto --seed 11      the same night with other chances";
+  unstuck demo --auto                choose the recommended answer
+  unstuck demo --auto --seed 11      the same night with other random waits";
 
 /// The signal that a process cannot catch.
 const SIGKILL: i32 = 9;

@@ -26,18 +26,18 @@ use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style, words};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
-/// Say whether a run could begin here, and what to do where it could not
+/// Check whether a run can start here, and say what to fix
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Looks at everything that a run needs: the settings, git and the repository, the \
-        agent and the way into its account, the checks, the store, what this system can keep \
-        agents from, room on the disk, and the clock. Each is one line: ✔ fine, ! worth a look, \
-        ✘ in the way, with what to do about it.\n\n\
-        With --wall it plays the attacker instead: in a folder that is thrown away, behind the wall \
-        that a build would use, it tries to write outside, to read what is hidden, to reach other \
-        processes and the network, and to break out by system calls, and says what held.\n\n\
-        It begins nothing, makes no call that costs anything, and holds up no work on \
-        the project.",
+    long_about = "Checks everything that a run needs: the settings, git and the repository, the \
+        agent and its login, the checks, the store, the sandbox features of this system, disk \
+        space, and the clock. Each is one line: ✔ fine, ! worth a look, ✘ blocks a run, with what \
+        to do about it.\n\n\
+        With --wall it attacks instead: in a temporary folder, behind the wall that a build would \
+        use, it tries to write outside, to read hidden files, to reach other processes and the \
+        network, and to break out by system calls, and reports what was blocked.\n\n\
+        It starts nothing, makes no call that costs anything, and does not delay work on the \
+        project.",
     after_long_help = EXAMPLES
 )]
 pub(crate) struct DoctorArgs {
@@ -45,7 +45,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     json: bool,
 
-    /// Try to break out of the wall around agents, and say what held
+    /// Try to break out of the wall around agents, and report what it blocked
     #[cfg(target_os = "linux")]
     #[arg(long)]
     wall: bool,
@@ -61,8 +61,8 @@ Examples:
   unstuck doctor --wall
   unstuck doctor && unstuck run tasks/
 
-Exit codes: 0 a run could begin, or the wall held against everything; 77 a login, a key or a permission is missing; 78 something else is
-in the way.";
+Exit codes: 0 a run can start, or the wall held against everything; 77 a login, a key or a permission is missing; 78 something else
+blocks a run.";
 
 /// The report in its JSON form.
 #[derive(Serialize)]

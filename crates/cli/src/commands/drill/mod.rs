@@ -17,23 +17,23 @@ use crate::exit::Exit;
 use crate::project;
 use crate::render::{self, Terminal, style, words};
 
-/// Prove it on this machine: real faults in a throw-away folder
+/// Test Unstuck on this machine with real faults in a temporary folder
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Makes things go wrong on purpose, on this very machine, and looks whether Unstuck \
-        does what it promises: limited and overloaded services, a wrong key, a hung agent, a change \
-        outside the fence, an error that comes back, kill -9 in the middle of an attempt and of a \
-        push, and an agent that tries to get out of its wall. The services are local, the agents follow a script; git, the processes, the store \
-        and every decision are real. It takes a minute or two, sends nothing, and leaves nothing \
-        behind.",
+    long_about = "Causes real faults on this machine and checks whether Unstuck reacts as \
+        promised: limited and overloaded services, a wrong key, a hung agent, a change outside the \
+        scope, a recurring error, kill -9 in the middle of an attempt and of a push, and an agent \
+        that tries to break out of its wall. The services are local and the agents follow a \
+        script; git, the processes, the store and every decision are real. It takes a minute or \
+        two, sends nothing, and leaves nothing behind.",
     after_long_help = DRILL_EXAMPLES
 )]
 pub(crate) struct DrillArgs {
-    /// Only these checks
+    /// Run only these checks
     #[arg(value_name = "CHECK")]
     checks: Vec<String>,
 
-    /// List the checks and do nothing
+    /// List the checks without running them
     #[arg(long)]
     list: bool,
 
@@ -45,7 +45,7 @@ pub(crate) struct DrillArgs {
 const DRILL_EXAMPLES: &str = "\
 Examples:
   unstuck drill
-  unstuck drill killed-push          one of them
+  unstuck drill killed-push          run one check
   unstuck drill wall                 what an agent cannot do here
   unstuck drill --list
 

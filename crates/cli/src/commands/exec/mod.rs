@@ -33,39 +33,39 @@ use crate::project::{self, LocalProject};
 use crate::render::Terminal;
 use crate::settings::ScriptPhase;
 
-/// Keep a command alive: wait out what passes, ask about what does not
+/// Run a command and keep it alive: wait, retry, or ask you
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Runs a command and keeps it alive. When it fails, the failure gets a code: by its \
-        exit status, its signal, a timeout, or what it wrote. What passes by itself is waited out \
-        and tried again, up to five times; what needs a person becomes one question in the inbox, \
-        and the command goes on after the answer.\n\n\
-        When its own code is broken and the settings name an agent, the agent repairs the files of \
-        the project that the command names, in a worktree. A repair that passes the checks is \
-        committed to your branch, and the command runs again.\n\n\
-        Its output passes through unchanged; what Unstuck has to say goes to standard error. \
-        Everything is on disk before it happens: after a crash, the same command takes up where \
-        it was.",
+    long_about = "Runs a command and keeps it alive. When it fails, the failure gets a code: from \
+        its exit status, its signal, a timeout, or its output. A temporary failure is waited out \
+        and retried, up to five times; one that needs a person becomes a question in the inbox, \
+        and the command continues after the answer.\n\n\
+        If the command's own code is broken and the settings name an agent, the agent repairs the \
+        files of the project that the command names, in a worktree. A repair that passes the \
+        checks is committed to your branch, and the command runs again.\n\n\
+        The output of the command passes through unchanged; messages of Unstuck go to standard \
+        error. Every step is recorded on disk before it happens: after a crash, the same command \
+        continues where it was.",
     after_long_help = EXEC_EXAMPLES
 )]
 pub(crate) struct ExecArgs {
-    /// What to call it; the command itself without this
+    /// The name of the job; default: the command itself
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// End it when it takes longer, and try again: 90s, 10m, 2h
+    /// End the command after this time and try again: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     timeout: Option<Span>,
 
-    /// What it is there for: one that reads or decides must not do what cannot be taken back
+    /// The phase of the command: one that reads or decides must not perform irreversible actions
     #[arg(long, value_name = "PHASE")]
     phase: Option<ScriptPhase>,
 
-    /// Give up waiting for a person after this long; 0 does not wait at all
+    /// Stop waiting for an answer after this time; 0 does not wait at all
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     max_wait: Option<Span>,
 
-    /// What an agent does when the command's own code is broken
+    /// What to do when the command's own code is broken
     #[arg(
         long,
         value_name = "HOW",
@@ -75,15 +75,15 @@ pub(crate) struct ExecArgs {
     )]
     repair: Option<RepairModeArg>,
 
-    /// End with the last exit status of the command itself
+    /// Exit with the last exit status of the command itself
     #[arg(long)]
     passthrough: bool,
 
-    /// Say nothing but errors and questions
+    /// Print only errors and questions
     #[arg(short, long)]
     quiet: bool,
 
-    /// Say what happens as events, one JSON object a line, on standard error
+    /// Write events to standard error, one JSON object per line
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 
@@ -95,11 +95,11 @@ pub(crate) struct ExecArgs {
 /// What becomes of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum RepairModeArg {
-    /// Repair it, check the repair, commit it, and go on
+    /// Repair it, check the repair, commit it and continue
     Commit,
     /// Put the repair on a branch and ask
     Propose,
-    /// Ask, without a repair
+    /// Ask without a repair
     Off,
 }
 
@@ -108,10 +108,10 @@ Examples:
   unstuck exec -- ./backup.sh
   unstuck exec --name nightly --timeout 2h -- make publish
   unstuck exec --max-wait 0 -- ./sync      from cron: do not wait for a person
-  unstuck exec --repair=propose -- ./sync  put a repair on a branch, and ask
+  unstuck exec --repair=propose -- ./sync  put a repair on a branch and ask
 
-Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait is over;
-1 when it was left out; 70, 75, 77, 78 and 124 as `unstuck --help` says.";
+Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait has passed;
+1 when it was skipped; 70, 75, 77, 78 and 124 as `unstuck --help` says.";
 
 pub(crate) fn run(
     args: ExecArgs,

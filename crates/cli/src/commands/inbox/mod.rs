@@ -22,13 +22,13 @@ use crate::render::Terminal;
 use crate::render::screen::Screen;
 use crate::settings::InboxAudienceSetting;
 
-/// See and answer the questions that wait for you
+/// Show and answer open questions
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Lists the questions that wait for a person, shows one, or answers one. At a terminal it \
-        goes through them with you: the arrow keys or numbers choose, Enter opens and answers, Esc \
-        goes back, q leaves. It works while something runs and while nothing does: an answer given \
-        now is taken up at once, or at the next start.",
+    long_about = "Lists the open questions, shows one, or answers one. On a terminal it is \
+        interactive: choose with the arrow keys or numbers, Enter opens and answers, Esc goes \
+        back, q quits. It works whether or not something is running: an answer takes effect at \
+        once, or at the next start.",
     after_long_help = INBOX_EXAMPLES
 )]
 pub(crate) struct InboxArgs {
@@ -46,39 +46,39 @@ pub(crate) struct InboxArgs {
 enum InboxCommand {
     /// List the open questions
     List {
-        /// Those that are answered or withdrawn too
+        /// Include answered and withdrawn questions
         #[arg(long)]
         all: bool,
     },
     /// Show questions in full
     Show {
-        /// The number of one, such as `3` or `q3`; without it, every open question
+        /// The question, such as `3` or `q3`; default: every open question
         #[arg(value_parser = parse_question_id)]
         question: Option<QuestionId>,
-        /// What it rests on too, where `inbox.audience` folds it
+        /// Include the evidence where `inbox.audience` hides it
         #[arg(long)]
         evidence: bool,
     },
     /// Show the whole change that a question is about
     Diff {
-        /// Its number, such as `3` or `q3`
+        /// The question, such as `3` or `q3`
         #[arg(value_parser = parse_question_id)]
         question: QuestionId,
     },
     /// Answer a question
     Answer {
-        /// Its number, such as `3` or `q3`
+        /// The question, such as `3` or `q3`
         #[arg(value_parser = parse_question_id)]
         question: QuestionId,
         /// One of its choices
         decision: String,
-        /// What you want to tell the agent
+        /// A message for the agent
         #[arg(long, value_name = "TEXT")]
         guidance: Option<String>,
     },
-    /// Have it looked up again whether an action happened
+    /// Check again whether an action went through
     Check {
-        /// Its number, such as `3` or `q3`
+        /// The question, such as `3` or `q3`
         #[arg(value_parser = parse_question_id)]
         question: QuestionId,
     },

@@ -18,17 +18,17 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
 
-/// Set a project up: settings, an example task, and what git ignores
+/// Set up a project: settings, an example task and a line in .gitignore
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Sets a project up. It looks for the language, the test command, what a new \
-        worktree needs, folders with tests and installed agents, and writes what it found to \
-        unstuck.toml, with an example task in tasks/ and a line for .unstuck/ in .gitignore.\n\n\
-        A file that is there already is left alone, so it may be run again at any time.",
+    long_about = "Sets up a project. It detects the language, the test command, the setup of a new \
+        worktree, folders with tests and installed agents, and writes the result to unstuck.toml, \
+        with an example task in tasks/ and a line for .unstuck/ in .gitignore.\n\n\
+        Existing files are left alone, so it can be run again at any time.",
     after_long_help = EXAMPLES
 )]
 pub(crate) struct InitArgs {
-    /// Write unstuck.toml anew; the old one is kept as unstuck.toml.bak
+    /// Write a new unstuck.toml; the old one is kept as unstuck.toml.bak
     #[arg(long)]
     force: bool,
 
@@ -41,7 +41,7 @@ const EXAMPLES: &str = "\
 Examples:
   unstuck init                       in the folder of your project
   unstuck -C ../shop init            in another one
-  unstuck init --force               look again, and write unstuck.toml anew";
+  unstuck init --force               detect again and write a new unstuck.toml";
 
 pub(crate) fn run(
     args: &InitArgs,

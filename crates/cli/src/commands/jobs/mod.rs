@@ -29,13 +29,13 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::Terminal;
 
-/// Run scripts at their times and keep them alive
+/// Run scripts on a schedule and keep them alive
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Jobs are scripts that run at their times, and are kept alive as `unstuck exec` does: what \
-        passes is waited out, what needs a person becomes one question. They are written in \
-        unstuck.toml as `[[job]]`, or in files of their own in jobs/.\n\n\
-        `unstuck jobs` lists them, `unstuck jobs --watch` runs them at their times until it is \
+    long_about = "Jobs are scripts that run on a schedule and are kept alive as `unstuck exec` \
+        does: a temporary failure is waited out, and one that needs a person becomes a question. \
+        They are defined in unstuck.toml as `[[job]]`, or in files of their own in jobs/.\n\n\
+        `unstuck jobs` lists them, `unstuck jobs --watch` runs them on schedule until it is \
         interrupted.",
     after_long_help = JOBS_EXAMPLES,
     args_conflicts_with_subcommands = true
@@ -45,7 +45,7 @@ pub(crate) struct JobsArgs {
     #[command(subcommand)]
     command: Option<JobsCommand>,
 
-    /// Run them at their times, until interrupted
+    /// Run the jobs on schedule until interrupted
     #[arg(long)]
     watch: bool,
 
@@ -57,7 +57,7 @@ pub(crate) struct JobsArgs {
 /// What can be done with jobs.
 #[derive(Debug, Subcommand)]
 enum JobsCommand {
-    /// List the jobs, and when each runs next
+    /// List the jobs and their next run times
     List {
         /// Write JSON
         #[arg(long)]
@@ -69,17 +69,17 @@ enum JobsCommand {
     Run {
         /// Its name
         name: String,
-        /// Give up waiting for a person after this long; 0 does not wait at all
+        /// Stop waiting for an answer after this time; 0 does not wait at all
         #[arg(long, value_name = "TIME", value_parser = parse_span)]
         max_wait: Option<Span>,
-        /// Say nothing but errors and questions
+        /// Print only errors and questions
         #[arg(short, long)]
         quiet: bool,
-        /// Say what happens as events, one JSON object a line, on standard error
+        /// Write events to standard error, one JSON object per line
         #[arg(long, conflicts_with = "quiet")]
         json: bool,
     },
-    /// Leave a job alone when its time comes
+    /// Pause a job: skip its scheduled runs
     Pause {
         /// Its name
         name: String,
@@ -87,7 +87,7 @@ enum JobsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Run a paused job at its times again
+    /// Resume a paused job
     Resume {
         /// Its name
         name: String,
@@ -95,7 +95,7 @@ enum JobsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show how a job ended each time, with every attempt
+    /// Show the past runs of a job with every attempt
     History {
         /// Its name
         name: String,
@@ -108,30 +108,30 @@ enum JobsCommand {
 /// A job to be added.
 #[derive(Debug, clap::Args)]
 struct AddJobArgs {
-    /// What to call it: letters, digits, `-`, `_` and `.`
+    /// The name of the job: letters, digits, `-`, `_` and `.`
     name: String,
 
-    /// When it runs: "every 5 minutes", 2h, or a cron line; only when asked for without it
+    /// The schedule: "every 5 minutes", 2h, or a cron line; without it, the job runs only on request
     #[arg(long, value_name = "WHEN")]
     schedule: Option<String>,
 
-    /// The place whose clocks count, such as Europe/Berlin
+    /// The time zone of the schedule, such as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
 
-    /// End it when it takes longer, and try again: 90s, 10m, 2h
+    /// End the command after this time and try again: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     timeout: Option<Span>,
 
-    /// What it is for, in words
+    /// A description of the job
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
 
-    /// Write it to jobs/NAME.md instead of unstuck.toml
+    /// Write the job to jobs/NAME.md instead of unstuck.toml
     #[arg(long)]
     file: bool,
 
-    /// The command and its arguments; one argument is a line for the shell
+    /// The command and its arguments; a single argument is a shell command line
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -139,11 +139,11 @@ struct AddJobArgs {
 const JOBS_EXAMPLES: &str = "\
 Examples:
   unstuck jobs add mail --schedule 'every 5 minutes' -- ./sync-mail.sh
-  unstuck jobs                       what there is, and when it runs next
-  unstuck jobs --watch               run them at their times
+  unstuck jobs                       list the jobs and their next run times
+  unstuck jobs --watch               run them on schedule
   unstuck jobs run mail              run one now
-  unstuck jobs pause mail            leave it alone until `unstuck jobs resume mail`
-  unstuck jobs history mail          how it went, with every attempt
+  unstuck jobs pause mail            skip its scheduled runs until `unstuck jobs resume mail`
+  unstuck jobs history mail          its past runs with every attempt
 
 Exit codes of `jobs run`: as of `unstuck exec`.";
 

@@ -27,34 +27,34 @@ use crate::project::{self, LocalProject, ProjectSession, which};
 use crate::render::stand::needed_no_change;
 use crate::render::{self, Terminal};
 
-/// Bring what a build did into your branch
+/// Bring the work of a build into your branch
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Shows what a build would bring to the branch you are on: its commits, the files they \
-        change, and whether they fit. With --merge or --rebase it brings them. Your branch, its \
-        index and its files change only if everything fits and nothing of yours is uncommitted; \
-        otherwise nothing is changed at all. The build's own branch stays as it is.\n\n\
-        With --pr nothing of yours is changed: the build's branch is checked as `validate.pre_push` and \
-        `validate.pre_pr` say, sent to `run.remote`, and a pull request is opened with the token in the \
-        variable that `github.token_env` names. Asked again, it sends what is new and says where the \
-        pull request is.",
+    long_about = "Shows what a build would bring to your current branch: its commits, the files \
+        they change, and whether they apply. With --merge or --rebase it brings them. Your branch, \
+        its index and its files change only if everything applies and you have no uncommitted \
+        changes; otherwise nothing is changed at all. The build's own branch stays as it is.\n\n\
+        With --pr nothing of yours is changed: the build's branch is checked with \
+        `validate.pre_push` and `validate.pre_pr`, pushed to `run.remote`, and a pull request is \
+        opened with the token in the variable that `github.token_env` names. If you run it again, \
+        it pushes what is new and prints where the pull request is.",
     after_long_help = LAND_EXAMPLES
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
 pub(crate) struct LandArgs {
-    /// The build, such as `7` or `b7`; the newest without it
+    /// The build, such as `7` or `b7`; default: the newest one
     #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     build: Option<BuildId>,
 
-    /// Bring it: move your branch on where that is enough, or make a merge commit
+    /// Fast-forward your branch, or create a merge commit
     #[arg(long)]
     merge: bool,
 
-    /// Bring it: put its commits on top of yours, one by one
+    /// Put the commits of the build on top of yours, one by one
     #[arg(long, conflicts_with = "merge")]
     rebase: bool,
 
-    /// Send its branch and open a pull request to the branch you are on; never a second one
+    /// Push the build's branch and open a pull request against your branch, or update it
     #[arg(long, conflicts_with_all = ["merge", "rebase"])]
     pr: bool,
 
@@ -66,7 +66,7 @@ pub(crate) struct LandArgs {
 const LAND_EXAMPLES: &str = "\
 Examples:
   unstuck land                       what the newest build would bring
-  unstuck land --merge               bring it
+  unstuck land --merge               merge it
   unstuck land b7 --rebase           put its commits on top of yours
   unstuck land --pr                  open a pull request instead";
 

@@ -21,59 +21,59 @@ use crate::project::once::{ActionWait, Hindrance};
 use crate::project::{self, EnclosingRun, LocalProject};
 use crate::render;
 
-/// Do something that cannot be taken back, once
+/// Perform an irreversible action once
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Runs a command that does something which cannot be taken back: charge a card, \
-        send a mail, publish a version. The same key is never performed twice: asking again \
-        gives what came back the first time, and nothing is run.\n\n\
-        What is about to happen is on disk before it happens. When the command is killed, takes too \
-        long or ends with any status but 0, it may have got through all the same: then the probe \
-        looks, and where there is none or it cannot tell, you are asked, and nothing is repeated \
-        until you have said so. Where a status proves that nothing was done, declare it with \
+    long_about = "Runs a command with an irreversible effect: charge a card, send a mail, publish \
+        a version. The same key is never performed twice: a second call returns the first result \
+        and runs nothing.\n\n\
+        The action is recorded on disk before it happens. If the command is killed, takes too long \
+        or ends with any status but 0, it may have gone through all the same: then the probe \
+        checks, and if there is none or it cannot tell, you are asked, and nothing is repeated \
+        until you have answered. If an exit status proves that nothing was done, declare it with \
         --not-done.\n\n\
-        Its output is what came back, now or the first time. A key is used up for good, in the whole \
-        project: `charge-$order` charges each order once, however often the script runs. Where an \
-        action is to happen once in every firing of a job, say --scope firing. Inside an agent's \
-        shell the action is declared, and happens once after the checks of its task. The command \
-        finds a key of our own in UNSTUCK_IDEMPOTENCY_KEY, the same \
-        whenever this action is sent: hand it on where the other side takes one.",
+        The output is the result, from now or from the first time. A key is used up for good, in \
+        the whole project: `charge-$order` charges each order once, however often the script runs. \
+        For an action that happens once in every firing of a job, use --scope firing. Inside an \
+        agent's shell the action is declared, and performed once after the checks of its task. The \
+        command finds an idempotency key in UNSTUCK_IDEMPOTENCY_KEY, the same one whenever this \
+        action is sent: pass it on if the other side accepts one.",
     after_long_help = MUTATE_EXAMPLES
 )]
 pub(crate) struct MutateArgs {
-    /// What the action is called; the same key is performed once
+    /// The idempotency key: an action with the same key is performed once
     #[arg(long, value_name = "KEY")]
     key: String,
 
-    /// How far the key counts: for good in the whole project, unless it says otherwise
+    /// The scope in which the key counts; default: the whole project
     #[arg(long, value_name = "SCOPE")]
     scope: Option<MutateKeyScope>,
 
-    /// A shell command that finds out whether it happened: 0 it did, 1 it did not, else it cannot
-    /// tell; what it writes is then what came back
+    /// A shell command that checks whether the action happened: exit 0 if it did, 1 if it did not,
+    /// anything else if it cannot tell; its output becomes the result
     #[arg(long, value_name = "COMMAND")]
     probe: Option<String>,
 
-    /// The exit statuses that mean that it did not happen: 22,7. Without a probe, every status but 0
-    /// leaves it open and you are asked
+    /// Exit statuses that prove that it did not happen: 22,7. Without a probe, every other status
+    /// but 0 leaves the outcome open, and you are asked
     #[arg(long, value_name = "STATUS", value_delimiter = ',',
           value_parser = clap::value_parser!(u8).range(1..))]
     not_done: Vec<u8>,
 
-    /// How long after the call it may still appear, for the probe: 0, 30s, 5m
+    /// How long after the call the action may still show up for the probe: 0, 30s, 5m
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     settle: Option<Span>,
 
-    /// End the command when it takes longer: 90s, 10m. So is its probe, after a minute at most
+    /// End the command after this time: 90s, 10m. Its probe ends after a minute at most
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     timeout: Option<Span>,
 
-    /// Give up when something else keeps it from running or being settled for this long: 30s, 5m. Its
-    /// own run time does not count
+    /// Give up after this time if something else keeps the action from running or being settled:
+    /// 30s, 5m. Its own run time does not count
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     max_wait: Option<Span>,
 
-    /// Say nothing but what came back
+    /// Print only the result
     #[arg(short, long)]
     quiet: bool,
 
@@ -85,7 +85,7 @@ pub(crate) struct MutateArgs {
 /// How far a key counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum MutateKeyScope {
-    /// One firing of the job that it is in with all its retries, or one task of an agent
+    /// One firing of a job with all its retries, or one task of an agent
     Firing,
     /// The whole project, for good
     Project,
@@ -99,8 +99,8 @@ Examples:
   unstuck mutate --key nightly-mail --scope firing -- ./mail-the-team
 
 Exit codes: those of the command; 0 when it was done before; 120 when a person has to say whether
-it happened; 121 when it is refused: the key was used for something else, or a person left it out;
-75 when --max-wait is over, or 4 where all jobs are paused.";
+it happened; 121 when it is refused: the key was used for something else, or a person skipped it;
+75 when --max-wait has passed, or 4 when all jobs are paused.";
 
 /// Performs the action for the run around this process, or for the project itself.
 pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliError> {

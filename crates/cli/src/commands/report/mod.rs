@@ -26,39 +26,39 @@ use crate::project::{self, LocalProject};
 use crate::render::{self, Terminal, style};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
-/// Tell what a build came to: what shipped, what did not and why, what waits for you
+/// Show the result of a build: what shipped, what did not and why, what waits for you
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Tells what a build came to: what shipped and what was really checked, what was \
-        not done and why, what waits for you, how long accounts were closed, and what it cost. \
-        While the build runs it says what there is so far.\n\n\
-        On a terminal it is laid out for reading, elsewhere it is Markdown. Errors that were got \
-        past are shown with `--all` only; in HTML they are folded away.",
+    long_about = "Shows the result of a build: what shipped and what was actually checked, what \
+        was not done and why, what waits for you, how long accounts were unavailable, and what it \
+        cost. While the build runs, it shows the result so far.\n\n\
+        On a terminal it is formatted for reading, elsewhere it is Markdown. Errors that were \
+        overcome are shown with `--all` only; in HTML they are folded away.",
     after_long_help = REPORT_EXAMPLES
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
 pub(crate) struct ReportArgs {
-    /// The build, such as `3` or `b3`; the newest one without it
+    /// The build, such as `3` or `b3`; default: the newest one
     #[arg(value_name = "BUILD", value_parser = parse_build_id)]
     build: Option<BuildId>,
 
-    /// Write one HTML page that needs nothing else
+    /// Write a self-contained HTML page
     #[arg(long, group = "form")]
     html: bool,
 
-    /// Write Markdown, on a terminal too
+    /// Write Markdown, also on a terminal
     #[arg(long, group = "form")]
     markdown: bool,
 
-    /// Write JSON, with everything in it
+    /// Write JSON with all details
     #[arg(long, group = "form")]
     json: bool,
 
-    /// Show each check and the errors that were got past as well
+    /// Also show each check and the errors that were overcome
     #[arg(long)]
     all: bool,
 
-    /// Write to this file; `.html`, `.md` and `.json` say what it becomes
+    /// Write to this file; `.html`, `.md` or `.json` sets the format
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct ReportArgs {
 const REPORT_EXAMPLES: &str = "\
 Examples:
   unstuck report                     the newest build
-  unstuck report b3 --all            build b3, with each check and what was got past
+  unstuck report b3 --all            build b3, with each check and the errors that were overcome
   unstuck report -o report.html      a page to send to others
   unstuck report --json              for a program";
 

@@ -27,50 +27,50 @@ use crate::settings::{
     MAX_COST, Money, Provider, ResolvedSettings, load_with_options, stored_options,
 };
 
-/// Run tasks: files, a folder of them, a plan, or a goal in quotes
+/// Run tasks from files, a folder, a plan or a quoted goal
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Runs tasks with an agent, each in a worktree and on a branch of its own. What an \
-        agent did is checked by Unstuck: the paths it changed, and your checks. Green work lands on \
-        the build's branch; your own tree is not touched. A failure gets a code: what passes by \
-        itself is waited out, what does not is tried in a different way, and when that does not \
-        help you are asked one question while everything else goes on.\n\n\
+    long_about = "Runs tasks with an agent, each in a worktree and on a branch of its own. Unstuck \
+        checks what an agent did: the paths it changed, and your checks. Work that passes lands on \
+        the build's branch; your own tree is not touched. A failure gets a code: a temporary one \
+        is waited out, any other is tried again with a different approach, and when that does not \
+        help you are asked one question while everything else continues.\n\n\
         Tasks are Markdown files, a folder of them, one plan with `- [ ]` items, or a goal in \
-        quotes. Without any, `tasks/` or `.ai/tasks/` of the project is taken.\n\n\
-        Everything is on disk before it happens. After a crash or Ctrl-C, `unstuck resume` goes \
-        on.",
+        quotes. Without any, `tasks/` or `.ai/tasks/` of the project is used.\n\n\
+        Every step is recorded on disk before it happens. After a crash or Ctrl-C, `unstuck \
+        resume` continues.",
     after_long_help = RUN_EXAMPLES
 )]
 pub(crate) struct RunArgs {
-    /// Files, a folder, or a goal in quotes
+    /// Task files, a folder, a plan, or a goal in quotes
     #[arg(value_name = "TASKS")]
     work: Vec<String>,
 
-    /// How many tasks are worked on side by side
+    /// Number of tasks worked on at the same time
     #[arg(short, long, value_name = "N")]
     jobs: Option<u32>,
 
-    /// Who works on them
+    /// The agent that works on the tasks
     #[arg(long, value_name = "NAME")]
     provider: Option<Provider>,
 
-    /// With which model
+    /// The model to use
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// The most that the build may cost, such as 5 or $5
+    /// The maximum cost of the build, such as 5 or $5
     #[arg(long, value_name = "MONEY", value_parser = parse_money)]
     max_cost: Option<Money>,
 
-    /// Work in your own tree, which must be clean
+    /// Work in your own working tree, which must be clean
     #[arg(long)]
     in_place: bool,
 
-    /// Show what would be done, and do nothing
+    /// Show what would be done without doing it
     #[arg(long = "dry-run")]
     dry: bool,
 
-    /// Go on in the background
+    /// Run in the background
     #[arg(long, conflicts_with = "dry")]
     detach: bool,
 
@@ -78,12 +78,12 @@ pub(crate) struct RunArgs {
     follow: FollowArgs,
 }
 
-/// Go on with what was not finished
+/// Resume unfinished builds
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Goes on with every build of the project that has not ended: after a crash, a \
-        reboot, Ctrl-C or `unstuck pause`. Answers that were given meanwhile count. What was in \
-        flight is looked up first and not done twice.",
+    long_about = "Resumes every unfinished build of the project: after a crash, a reboot, Ctrl-C \
+        or `unstuck pause`. Answers that were given meanwhile count. Actions that were in flight \
+        are checked first and not performed twice.",
     after_long_help = RESUME_EXAMPLES
 )]
 pub(crate) struct ResumeArgs {
@@ -98,7 +98,7 @@ struct FollowArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time_of_day)]
     until: Option<jiff::civil::Time>,
 
-    /// Leave when nothing but waiting was left for this long; 0 does not wait at all
+    /// Exit when all remaining work has waited for this long; 0 does not wait at all
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     max_wait: Option<Span>,
 
@@ -106,7 +106,7 @@ struct FollowArgs {
     #[arg(long)]
     json: bool,
 
-    /// Say nothing but errors and questions
+    /// Print only errors and questions
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
 
@@ -143,15 +143,15 @@ Examples:
   unstuck run \"make the login test pass\"      one goal
   unstuck run plan.md --jobs 3 --until 07:00  a plan, three at a time, until the morning
   unstuck run tasks/ --max-cost 5 --detach    in the background, for at most $5
-  unstuck run tasks/ --dry-run                what would be done
+  unstuck run tasks/ --dry-run                show what would be done
 
-Exit codes: 0 everything is done; 1 some tasks were not; 3 waiting for a person and --max-wait is
-over; 4 paused; 75 limited and --max-wait is over; 77 and 78 when it could not begin.";
+Exit codes: 0 everything is done; 1 some tasks were not; 3 waiting for a person and --max-wait has
+passed; 4 paused; 75 limited and --max-wait has passed; 77 and 78 when it could not start.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
   unstuck resume
-  unstuck resume --max-wait 0        from cron: do what can be done now, then leave";
+  unstuck resume --max-wait 0        from cron: do what can be done now, then exit";
 
 /// Runs `unstuck run`.
 pub(crate) fn run(

@@ -27,27 +27,28 @@ use crate::settings::ServerSettings;
 /// Serve the inbox, the pages and the API
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Serves the inbox, the pages and the HTTP API of one or more projects, and goes on with their \
-        builds and jobs, until it is interrupted. Only this machine can reach it unless --bind says \
-        otherwise; every request needs a token. The first one is made at the first start, and a link to \
-        sign in is printed at every start.\n\n\
-        To reach it from elsewhere, put a proxy with TLS in front and name its address with --public.",
+    long_about = "Serves the inbox, the pages and the HTTP API of one or more projects, and works \
+        on their builds and jobs, until it is interrupted. Only this machine can reach it unless \
+        --bind says otherwise; every request needs a token. The first token is created at the \
+        first start, and a link to sign in is printed at every start.\n\n\
+        To reach it from elsewhere, put a proxy with TLS in front of it and pass its address with \
+        --public.",
     after_long_help = EXAMPLES
 )]
 pub(crate) struct ServeArgs {
-    /// The folders of the projects; without any, the one here
+    /// The project folders; default: the current project
     #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
 
-    /// Listen here; without it `server.bind` of the settings, which is 127.0.0.1:7424
+    /// The address to listen on; default: the setting `server.bind` (127.0.0.1:7424)
     #[arg(long, value_name = "ADDRESS:PORT")]
     bind: Option<SocketAddr>,
 
-    /// An address under which it is reached from elsewhere, with its `https://`
+    /// The public address of the server, with `https://`
     #[arg(long, value_name = "URL")]
     public: Vec<String>,
 
-    /// All requests come from a proxy that says whom it got them from
+    /// Trust the client addresses that the proxy in front of the server reports
     #[arg(long)]
     behind_proxy: bool,
 }

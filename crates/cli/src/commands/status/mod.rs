@@ -22,10 +22,10 @@ use crate::project::{self, LocalProject};
 use crate::render::stand::TaskPerformer;
 use crate::render::{self, Terminal};
 
-/// Show where everything stands
+/// Show the state of builds, jobs and questions
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusArgs {
-    /// Show ids, codes and counters as well
+    /// Also show ids, codes and counters
     #[arg(short, long)]
     verbose: bool,
 
