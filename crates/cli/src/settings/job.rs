@@ -25,43 +25,43 @@ const COMMAND: &str = "write a line for the shell, or a program and its argument
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct JobSettings {
-    /// What it is called.
+    /// The name of the job.
     pub(crate) name: JobName,
-    /// What runs: a line for the shell, or a program and its arguments as a list.
+    /// The command: a shell command line, or a program and its arguments as a list.
     pub(crate) run: CommandLine,
-    /// When it runs: `every 5 minutes`, `2h`, or a cron line such as `0 3 * * 1-5`. Without it, only
-    /// when it is asked for.
+    /// The schedule: `every 5 minutes`, `2h`, or a cron line such as `0 3 * * 1-5`. Without it, the job runs
+    /// only on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) schedule: Option<JobSchedule>,
-    /// The place whose clocks a cron line means, such as `Europe/Berlin`. Without it, this machine's.
+    /// The time zone of a cron line, such as `Europe/Berlin`. Without it, the time zone of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_zone: Option<JobTimeZone>,
-    /// How long it may take.
+    /// The maximum run time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Length>,
     /// When you hear of it while it fails for a passing reason. Without it, as for every job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) alert_after: Option<AlertAfter>,
-    /// What it is there for: `read`, `decide` or `act`. With one of the first two, `unstuck mutate` in
-    /// it is refused as `LOGIC_PHASE_VIOLATION`.
+    /// The phase of the job: `read`, `decide` or `act`. With one of the first two, `unstuck mutate` in it is
+    /// refused with `LOGIC_PHASE_VIOLATION`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phase: Option<ScriptPhase>,
-    /// What one firing may spend: `"$2.50"`, or money, tokens and time.
+    /// The budget of one firing: `"$2.50"`, or money, tokens and time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<FiringBudget>,
     /// Commands that have to pass before a repair is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) validate: Vec<String>,
-    /// A command that tries a repair without doing anything outside.
+    /// A command that tests a repair without effects outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dry_run: Option<String>,
-    /// A command that proves that a login or a right works again, after you said so.
+    /// A command that verifies that a login or a permission works again, after you said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<CommandLine>,
-    /// What it is for, in words; the agent that repairs it reads this.
+    /// The purpose of the job; the agent that repairs it reads this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) goal: Option<String>,
-    /// Where it runs, from the root of the project.
+    /// The working directory, relative to the root of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) directory: Option<String>,
     /// How an agent may repair it.
@@ -72,9 +72,9 @@ pub(crate) struct JobSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AlertAfter {
-    /// Firings in a row that failed.
+    /// Number of failed firings in a row.
     pub(crate) firings: u32,
-    /// How long it has been failing.
+    /// Time for which it has been failing.
     pub(crate) time: Length,
 }
 
@@ -95,7 +95,7 @@ pub(crate) enum ScriptPhase {
     Read,
     /// It decides what is to be done.
     Decide,
-    /// It may do what cannot be taken back.
+    /// It may perform irreversible actions.
     Act,
 }
 
@@ -113,14 +113,14 @@ impl From<ScriptPhase> for WorkPhase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct JobRepairSettings {
-    /// What a repair may change, as globs from the root of the project.
+    /// The files that a repair may change, as globs relative to the root of the project.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) scope: Vec<String>,
-    /// Repairs before you are asked.
+    /// Number of repairs before you are asked.
     pub(crate) attempts: u32,
-    /// What happens with a repair that passes.
+    /// What to do with a repair that passes.
     pub(crate) mode: RepairMode,
-    /// Use a repair even after something irreversible was done in the same firing.
+    /// Use a repair even after an irreversible action in the same firing.
     pub(crate) after_mutation: bool,
 }
 
@@ -137,7 +137,7 @@ pub(crate) enum RepairMode {
     /// It is committed and used.
     #[default]
     Commit,
-    /// It waits on a branch until you take it.
+    /// It stays on a branch until you merge it.
     Propose,
     /// Nothing is repaired; you are asked.
     Off,

@@ -18,38 +18,38 @@ use super::values::{self, Length, NetworkReach, SpendingCap};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
-    /// Who works on the tasks.
+    /// The agent that works on the tasks.
     pub(crate) agent: AgentSettings,
     /// How a build is run.
     pub(crate) run: RunSettings,
-    /// Which files agents may change.
+    /// The files that agents may change.
     pub(crate) scope: ScopeSettings,
-    /// Which commands agents may run, and with what.
+    /// The commands that agents may run, and their environment.
     pub(crate) commands: AgentCommandSettings,
-    /// What agents, their commands, setup, checks and hooks can read, write and use.
+    /// The sandbox: what agents, their commands, setup, checks and hooks can read, write and use.
     pub(crate) wall: WallSettings,
-    /// What agents may do that cannot be taken back, without asking you.
+    /// Irreversible actions that agents may perform without asking you.
     pub(crate) actions: ActionSettings,
-    /// What is checked before a change goes on.
+    /// The checks of a change.
     pub(crate) validate: ValidateSettings,
-    /// Where pull requests are opened.
+    /// Pull requests.
     pub(crate) github: GithubSettings,
-    /// How often to try again before a person is asked.
+    /// Number of tries before you are asked.
     pub(crate) retry: RetrySettings,
-    /// How long to wait between tries.
+    /// Delays between tries.
     pub(crate) backoff: BackoffSettings,
-    /// How long to wait for a limited account.
+    /// Waiting for a limited account.
     pub(crate) wait: WaitSettings,
-    /// What may be spent.
+    /// Limits for what may be spent.
     pub(crate) budget: BudgetSettings,
     /// How questions are shown.
     pub(crate) inbox: InboxSettings,
     /// The inbox, the pages and the API.
     pub(crate) server: ServerSettings,
-    /// Who is told what happened, by a name of your choice.
+    /// Notification channels, each with a name of your choice.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) notify: BTreeMap<String, NotifySettings>,
-    /// Scripts that are kept alive, and when they run.
+    /// Scripts that are kept alive, and their schedules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) job: Vec<JobSettings>,
 }
@@ -58,38 +58,38 @@ pub(crate) struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AgentSettings {
-    /// Which agent or model. Without it, the first agent program that is installed.
+    /// The agent or model. Without it, the first agent program that is installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) provider: Option<Provider>,
-    /// The model. Without it, an agent program's own choice; an API needs one.
+    /// The model. Without it, the default of the agent program; an API needs one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
-    /// Where the service is, when not at its usual place.
+    /// The address of the service, if it is not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
     /// Set if the address comes from the project's own settings file.
     #[serde(skip)]
     pub(crate) address_of_project: bool,
-    /// The variable that holds the key. Without it, what the agent program itself would take.
+    /// The environment variable that contains the key. Without it, the agent program's own login or key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_env: Option<String>,
-    /// The program, when it is not found on the path under its usual name.
+    /// The program, if it is not in the `PATH` under its usual name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) program: Option<String>,
-    /// Further arguments of an agent program, as they are; for Codex each is `key=value`.
+    /// Additional arguments for an agent program, passed as they are; for Codex each is `key=value`.
     pub(crate) args: Vec<String>,
-    /// What an agent program may do by itself.
+    /// The permissions of an agent program.
     pub(crate) permissions: AgentPermissionsSetting,
-    /// What an agent program and the commands it runs may reach beside its model's service.
+    /// The network access of an agent program and the commands it runs, besides its model's service.
     pub(crate) network: NetworkReach,
     /// The dialect of an OpenAI-compatible service.
     pub(crate) dialect: ApiDialectSetting,
-    /// How hard a model thinks, where it can be told: low, medium, high.
+    /// The reasoning effort of the model, if it has this option: low, medium, high.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) effort: Option<String>,
-    /// The longest answer of a model behind an API, in tokens.
+    /// The maximum length of an answer of a model behind an API, in tokens.
     pub(crate) output_tokens_max: TokenLimit,
-    /// The file of a scripted agent, from the root of the project.
+    /// The file of a scripted agent, relative to the root of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) script: Option<String>,
 }
@@ -123,13 +123,13 @@ pub(crate) enum Provider {
     /// Claude Code.
     ClaudeCli,
     CodexCli,
-    /// A model of Anthropic, with our tools.
+    /// An Anthropic model, with the tools of Unstuck.
     AnthropicApi,
-    /// A model behind any OpenAI-compatible service, with our tools.
+    /// A model behind any OpenAI-compatible service, with the tools of Unstuck.
     #[serde(rename = "openai-api")]
     #[value(name = "openai-api")]
     OpenAiApi,
-    /// A scripted agent, for trying things out.
+    /// A scripted agent, for tests.
     Script,
 }
 
@@ -156,13 +156,13 @@ impl Provider {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AgentPermissionsSetting {
-    /// Edit files, and run the commands that the settings allow: what `commands.allowed` names, or,
-    /// without any, all that is not blocked. Claude Code on a machine that cannot put a whole wall
-    /// around it runs only the checks and what is named. What else it would have to ask for is
-    /// refused, and becomes a question where the task cannot do without.
+    /// Edit files, and run the commands that the settings allow: those in `commands.allowed`, or, if that is
+    /// empty, all that are not blocked. Claude Code on a machine without full sandbox support runs only the
+    /// checks and the listed commands. Everything else is denied, and becomes a question if the task cannot
+    /// be done without it.
     #[default]
     Listed,
-    /// Everything, inside the wall that this machine can put around it.
+    /// Everything, inside the wall that this machine supports.
     Everything,
 }
 
@@ -191,39 +191,39 @@ impl Default for TokenLimit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RunSettings {
-    /// How many tasks are worked on side by side.
+    /// Number of tasks worked on at the same time.
     pub(crate) jobs: u32,
-    /// Rounds of one attempt.
+    /// Maximum number of rounds of one attempt.
     pub(crate) max_iterations: u32,
-    /// Tool calls of one attempt.
+    /// Maximum number of tool calls of one attempt.
     pub(crate) max_tool_calls: u32,
-    /// Work in your own tree, which must be clean, instead of worktrees beside it.
+    /// Work in your own working tree, which must be clean, instead of separate worktrees.
     pub(crate) in_place: bool,
     /// Push the build's branch after each task.
     pub(crate) push: bool,
-    /// Where it is pushed to.
+    /// The remote to push to.
     pub(crate) remote: String,
-    /// Open a pull request for a build that is over, as `unstuck land --pr` does.
+    /// Open a pull request for a finished build, as `unstuck land --pr` does.
     pub(crate) pull_request: bool,
-    /// With less room on the disk than this, in megabytes, no attempt begins. Worktrees of tasks that
-    /// are done are removed at once.
+    /// The minimum free disk space in megabytes; with less, no attempt starts. Worktrees of tasks that are
+    /// done are removed at once.
     pub(crate) disk_free_mb: u64,
-    /// Commands that are run once in every new worktree, such as `npm ci`.
+    /// Commands that run once in every new worktree, such as `npm ci`.
     #[serde(deserialize_with = "values::commands")]
     pub(crate) setup: Vec<String>,
-    /// What those commands may reach.
+    /// The network access of the setup commands.
     pub(crate) setup_network: NetworkReach,
     /// Paths that worktrees share with your own tree, such as `target` or `.env`.
     pub(crate) share: Vec<String>,
-    /// What a check means that is red before a task begins.
+    /// How to treat a check that fails before a task starts.
     pub(crate) baseline: BaselineSetting,
-    /// How long an agent may take until something is heard of it.
+    /// The maximum time until the first output of an agent.
     pub(crate) first_sign: Length,
-    /// How long an agent may be silent while none of its tools is running.
+    /// The maximum time without output of an agent while none of its tools is running.
     pub(crate) idle: Length,
-    /// How long one attempt may take.
+    /// The maximum duration of one attempt.
     pub(crate) attempt: Length,
-    /// How long one command may take that we run or that a model asks for.
+    /// The maximum duration of one command that Unstuck runs or that a model asks for.
     pub(crate) command: Length,
 }
 
@@ -254,13 +254,12 @@ impl Default for RunSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum BaselineSetting {
-    /// It has to be green when the work is done. Where nothing fails but what failed before,
-    /// you are asked once whether it belongs to the work.
+    /// It has to pass when the work is done. If only what failed before still fails, you are asked once
+    /// whether that belongs to the work.
     #[default]
     #[serde(alias = "off")]
     Green,
-    /// It passes as long as nothing fails but what failed before, and the report says
-    /// so.
+    /// It passes if only what failed before still fails, and the report says so.
     Compare,
 }
 
@@ -268,16 +267,16 @@ pub(crate) enum BaselineSetting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScopeSettings {
-    /// What happens with a change outside the allowed paths.
+    /// What to do with a change outside the allowed paths.
     pub(crate) mode: ScopeModeSetting,
-    /// What may be changed where a task does not say it itself; without any, everything.
+    /// Paths that may be changed if a task does not name its own; if empty, everything.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) allowed: Vec<String>,
-    /// What no task may change.
+    /// Paths that no task may change.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) forbidden: Vec<String>,
-    /// What may be changed only when you say so, beside `unstuck.toml`, `jobs/*.md`, pipelines and hooks:
-    /// those are asked about unless `allowed` holds them by that name.
+    /// Paths whose changes need your approval, in addition to `unstuck.toml`, `jobs/*.md`, pipelines and
+    /// hooks, which always do unless `allowed` contains their exact names.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) ask_first: Vec<String>,
 }
@@ -286,12 +285,12 @@ pub(crate) struct ScopeSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScopeModeSetting {
-    /// It is taken back, and kept as a patch.
+    /// It is reverted, and kept as a patch.
     #[default]
     Strict,
     /// You are asked.
     Ask,
-    /// It is let through; what is forbidden stays forbidden.
+    /// It is kept; forbidden paths stay forbidden.
     Open,
 }
 
@@ -299,15 +298,16 @@ pub(crate) enum ScopeModeSetting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AgentCommandSettings {
-    /// What may run; without any, everything that is not blocked.
+    /// Commands that may run; if empty, everything that is not blocked.
     pub(crate) allowed: Vec<String>,
-    /// What must not run, beside what never may.
+    /// Commands that must not run, in addition to those that never may.
     pub(crate) blocked: Vec<String>,
-    /// What is taken off the list of destructive commands that never run; the other rules still hold.
+    /// Exceptions from the list of destructive commands that never run; the other rules still apply.
     pub(crate) allow_destructive: Vec<String>,
-    /// What commands may reach that a model behind an API runs.
+    /// The network access of commands that a model behind an API runs.
     pub(crate) network: NetworkReach,
-    /// Variables that commands get beside the usual ones; `*` at the end stands for anything.
+    /// Environment variables that commands get in addition to the usual ones; a `*` at the end matches
+    /// anything.
     pub(crate) env: Vec<String>,
 }
 
@@ -317,21 +317,21 @@ pub(crate) struct AgentCommandSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WallSettings {
-    /// What may be written beside the worktree, such as a cache that tasks share.
+    /// Paths outside the worktree that may be written, such as a shared cache.
     pub(crate) writable: Vec<String>,
-    /// What may be read although it lies in your home folder and belongs to no toolchain.
+    /// Paths in your home folder that may be read although they belong to no toolchain.
     pub(crate) readable: Vec<String>,
-    /// Folders of your home folder of which each task has an empty one of its own, such as those that a
-    /// package manager downloads to.
+    /// Folders in your home folder that each task gets as empty folders of its own, such as the download
+    /// folders of package managers.
     pub(crate) private: Vec<String>,
-    /// What can be neither read nor written, beside the usual secrets.
+    /// Paths that can be neither read nor written, in addition to the usual secrets.
     pub(crate) hidden: Vec<String>,
-    /// How many processes and threads an agent, a command or a check may have at a time.
+    /// The maximum number of processes and threads of an agent, a command or a check.
     pub(crate) processes: u64,
-    /// How much memory it may use, in megabytes; without it, as much as there is.
+    /// The memory limit in megabytes; without it, there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_mb: Option<u64>,
-    /// Let agents with `permissions = "everything"` begin on a machine that cannot keep them in.
+    /// Let agents with `permissions = "everything"` start on a machine without full sandbox support.
     pub(crate) allow_missing: bool,
 }
 
@@ -353,10 +353,10 @@ impl Default for WallSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ActionSettings {
-    /// The commands and requests that an agent may declare with `mutate` and that are performed after
-    /// the checks without asking: `[[actions.allowed]]` with `command = "./deploy *"` or without one
-    /// for requests, `hosts` that it may reach and `secrets` that it may use. Everything else is shown
-    /// to you whole, and is performed when you say yes.
+    /// Commands and requests that an agent may declare with `mutate` and that are performed after the checks
+    /// without asking: `[[actions.allowed]]` with `command = "./deploy *"` or without one for requests,
+    /// `hosts` that it may reach and `secrets` that it may use. Every other action is shown to you in full,
+    /// and is performed only if you allow it.
     pub(crate) allowed: Vec<AllowedAction>,
 }
 
@@ -381,8 +381,8 @@ pub(crate) struct AllowedAction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct InboxSettings {
-    /// Who reads them: for `developer` what a question rests on is open below it, for `plain` it is
-    /// folded.
+    /// The readers of questions: for `developer` the evidence is shown below a question, for `plain` it is
+    /// folded away.
     pub(crate) audience: InboxAudienceSetting,
 }
 
@@ -401,14 +401,14 @@ pub(crate) enum InboxAudienceSetting {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ServerSettings {
-    /// Where it listens. A server of several projects takes this from the first of them.
+    /// The address to listen on. A server of several projects uses the setting of the first one.
     #[schemars(with = "String")]
     pub(crate) bind: SocketAddr,
-    /// Addresses under which it is reached from elsewhere, each with its `https://`.
+    /// Public addresses of the server, each with `https://`.
     pub(crate) public: Vec<String>,
-    /// All requests come from a proxy that says whom it got them from.
+    /// Trust the client addresses that the proxy in front of the server reports.
     pub(crate) behind_proxy: bool,
-    /// `unstuck run` and `unstuck resume` serve their project while they last.
+    /// `unstuck run` and `unstuck resume` serve their project while they run.
     pub(crate) during_run: bool,
 }
 
@@ -428,21 +428,20 @@ impl Default for ServerSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ValidateSettings {
-    /// Before a commit.
+    /// Checks before a commit.
     #[serde(deserialize_with = "values::commands")]
     pub(crate) pre_commit: Vec<String>,
-    /// Before a push.
+    /// Checks before a push.
     #[serde(deserialize_with = "values::commands")]
     pub(crate) pre_push: Vec<String>,
-    /// Before a pull request.
+    /// Checks before a pull request.
     #[serde(deserialize_with = "values::commands")]
     pub(crate) pre_pr: Vec<String>,
-    /// How long one check may take.
+    /// The maximum duration of one check.
     pub(crate) timeout: Length,
-    /// What checks may reach. What listens on the machine inside a check can be reached by it always.
+    /// The network access of checks. A check can always reach the services that it starts itself.
     pub(crate) network: NetworkReach,
-    /// Paths that are restored before a check runs, so that no agent makes a check green by changing
-    /// it.
+    /// Paths that are restored before a check runs, so that no agent makes a check pass by changing it.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) protect: Vec<String>,
 }
@@ -464,16 +463,16 @@ impl Default for ValidateSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct GithubSettings {
-    /// The variable that holds the token.
+    /// The environment variable that contains the token.
     pub(crate) token_env: String,
-    /// Owner and name of the repository, such as `ada/shop`, when the remote's address does not say
-    /// it.
+    /// Owner and name of the repository, such as `ada/shop`, if the address of the remote does not contain
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repository: Option<String>,
-    /// Where the service is, when it is not GitHub's own.
+    /// The address of the service, if it is not GitHub's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
-    /// Open them as drafts.
+    /// Open pull requests as drafts.
     pub(crate) draft: bool,
 }
 
@@ -492,17 +491,17 @@ impl Default for GithubSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RetrySettings {
-    /// Different approaches for one error.
+    /// Number of different approaches for one error.
     pub(crate) per_signature: u32,
-    /// Repetitions of one operation that fails for a passing reason.
+    /// Number of retries of one operation that fails for a temporary reason.
     pub(crate) transient: u32,
-    /// A task asks about such an operation only when this much time has passed as well.
+    /// The minimum time for which such an operation has to fail before its task asks you.
     pub(crate) transient_for: Length,
-    /// Failures in a row in one task, whatever they are.
+    /// Failures of any kind in a row in one task.
     pub(crate) consecutive: u32,
-    /// From which failure of an error on the work starts over from its base.
+    /// The number of failures with the same error after which the work starts over from its base.
     pub(crate) fresh_start_at: u32,
-    /// Open questions at which a build pauses.
+    /// Number of open questions at which a build pauses.
     pub(crate) pause_after_questions: u32,
     /// When you hear of a scheduled job that fails for a passing reason. It goes on trying.
     pub(crate) alert_after: AlertAfter,
@@ -526,11 +525,11 @@ impl Default for RetrySettings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BackoffSettings {
-    /// The first wait.
+    /// The first delay.
     pub(crate) base: Length,
-    /// The longest wait.
+    /// The maximum delay.
     pub(crate) cap: Length,
-    /// How much of chance is added, in percent.
+    /// The random part of a delay, in percent.
     pub(crate) jitter_percent: u64,
 }
 
@@ -544,11 +543,11 @@ impl Default for BackoffSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WaitSettings {
-    /// For rate limits and overload.
+    /// The maximum wait for rate limits and overload.
     pub(crate) limited: Length,
-    /// Usage windows in a row.
+    /// Maximum number of usage windows in a row to wait for.
     pub(crate) windows: u32,
-    /// How often to look when the service does not say when a usage window ends.
+    /// The interval between tries if the service does not say when a usage window ends.
     pub(crate) reset_unknown: Length,
 }
 

@@ -166,10 +166,10 @@ text_or_number!(Money, "Money", "An amount of money.", "$2.50");
 pub(crate) struct SpendingCap {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) money: Option<Money>,
-    /// Tokens, in and out.
+    /// Input and output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tokens: Option<u64>,
-    /// Working time of agents.
+    /// Working time of the agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<Length>,
 }

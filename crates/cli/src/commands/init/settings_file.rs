@@ -14,13 +14,13 @@ const MODELS: [(&str, Provider, &str); 2] = [
 ];
 
 const HEAD: &str = "\
-# Settings of Unstuck for this project. What is not here has its default.
-# `unstuck config` shows every setting, `unstuck doctor` says whether a run could begin.
+# Settings of Unstuck for this project. Settings that are not listed have their defaults.
+# `unstuck config` shows every setting, `unstuck doctor` checks whether a run can start.
 ";
 
 const BUDGET: &str = "
 [budget.per_day]
-# The most that may be spent in a day; without it there is no limit.
+# The most that may be spent per day; without it there is no limit.
 # money = \"$20\"
 ";
 
@@ -39,8 +39,8 @@ pub(super) fn compose_settings(found: &ProjectFindings) -> String {
 fn agent_section(found: &ProjectFindings) -> String {
     let mut text = String::from(
         "\n[agent]\n\
-         # Who works on the tasks: claude-cli, codex-cli, anthropic-api or openai-api.\n\
-         # Without a name, the first agent program that is installed.\n",
+         # The agent that works on the tasks: claude-cli, codex-cli, anthropic-api or openai-api.\n\
+         # Without it, the first agent program that is installed.\n",
     );
     let with_key = MODELS.iter().find(|(key, ..)| found.keys.contains(key));
     match (found.agents.first().copied(), with_key) {
@@ -59,9 +59,9 @@ fn agent_section(found: &ProjectFindings) -> String {
 fn run_section(found: &ProjectFindings) -> String {
     let mut text = String::from(
         "\n[run]\n\
-         # How many tasks are worked on side by side.\n\
+         # Number of tasks worked on at the same time.\n\
          # jobs = 1\n\
-         # Run once in every new worktree, before an agent begins.\n",
+         # Commands that run once in every new worktree, before an agent starts.\n",
     );
     if found.setup.is_empty() {
         text.push_str("# setup = []\n");
@@ -70,8 +70,8 @@ fn run_section(found: &ProjectFindings) -> String {
     }
     if !found.shareable.is_empty() {
         text.push_str(
-            "# What worktrees take from your own tree: a folder is linked, a file is copied.\n\
-             # A build folder is shared by one task at a time only: with jobs = 1.\n",
+            "# Paths that worktrees share with your own tree: a folder is linked, a file is copied.\n\
+             # Share a build folder only with jobs = 1: only one task at a time can use it.\n",
         );
         put_commented(&mut text, "share", &toml_list(&found.shareable));
     }
@@ -81,7 +81,7 @@ fn run_section(found: &ProjectFindings) -> String {
 fn validate_section(found: &ProjectFindings) -> String {
     let mut text = String::from(
         "\n[validate]\n\
-         # Run by Unstuck before anything is committed, whatever an agent says about its work.\n",
+         # Commands that have to pass before anything is committed. Unstuck runs them itself.\n",
     );
     if found.checks.is_empty() {
         text.push_str("# No test command was found. Without one, nothing is checked.\n");
@@ -90,8 +90,8 @@ fn validate_section(found: &ProjectFindings) -> String {
         put_setting(&mut text, "pre_commit", &toml_list(&found.checks));
     }
     text.push_str(
-        "# Put back before the checks run, so that no check becomes green by being changed.\n\
-         # A task may change them, and add to them, where its scope names them.\n",
+        "# Files that are restored before the checks run, so that no agent makes a check pass by changing it.\n\
+         # A task may change them only if its scope names them.\n",
     );
     if found.protect.is_empty() {
         put_commented(&mut text, "protect", &toml_list(&["tests/**"]));
@@ -99,7 +99,9 @@ fn validate_section(found: &ProjectFindings) -> String {
         put_setting(&mut text, "protect", &toml_list(&found.protect));
     }
     if found.checks_download {
-        text.push_str("# The checks download what they need, from package registries alone.\n");
+        text.push_str(
+            "# The checks download dependencies, and may reach only the package registries.\n",
+        );
         put_setting(&mut text, "network", &Value::from("registries"));
     }
     text
@@ -112,7 +114,7 @@ fn wall_section(found: &ProjectFindings) -> String {
     }
     let mut text = String::from(
         "\n[wall]\n\
-         # Each task downloads to folders of its own in place of these, and leaves yours as they are.\n",
+         # Download folders: each task gets empty ones of its own, and yours stay as they are.\n",
     );
     put_setting(&mut text, "private", &toml_list(&found.private));
     text
@@ -124,7 +126,7 @@ fn scope_section(found: &ProjectFindings) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "\n[scope]\n# You are asked before a change of these lands: they run elsewhere.\n",
+        "\n[scope]\n# Changes of these files need your approval, because they run elsewhere.\n",
     );
     put_setting(&mut text, "ask_first", &toml_list(&found.ask_first));
     text
