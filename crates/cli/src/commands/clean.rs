@@ -107,7 +107,7 @@ async fn sweep_while_holding(
         let holder = project::current_holder(project).await;
         let who = holder.map_or_else(|| "another process".to_owned(), |holder| holder.to_string());
         let hint = "wait until it is done, or stop it; then try again".to_owned();
-        return Err(CliError::NotNow { verb: VERB, said: format!("{who} is at work here"), hint });
+        return Err(CliError::NotNow { verb: VERB, said: format!("{who} is running here"), hint });
     }
     let swept = sweep_builds(project, store.as_ref(), remove).await;
     line.close().await?;

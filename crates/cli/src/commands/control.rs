@@ -35,7 +35,7 @@ pub(super) struct CommandEvents {
 impl CommandEvents {
     /// Returns the sentence that states when the work goes on.
     pub(super) const fn render_continuation(&self) -> &'static str {
-        if self.held { "It goes on now." } else { "It goes on at the next start." }
+        if self.held { "It continues now." } else { "It continues at the next start." }
     }
 }
 
@@ -192,7 +192,7 @@ const fn pause_hint(state: BuildState) -> &'static str {
         | BuildState::Waiting
         | BuildState::Completed
         | BuildState::Failed
-        | BuildState::Cancelled => "`unstuck status` shows where everything stands",
+        | BuildState::Cancelled => "`unstuck status` shows the current state",
     }
 }
 
@@ -263,6 +263,6 @@ const fn cancel_hint(build: &BuildRow) -> &'static str {
     if build.standing {
         "`unstuck skip NAME` leaves out what a job is at"
     } else {
-        "`unstuck status` shows where everything stands"
+        "`unstuck status` shows the current state"
     }
 }

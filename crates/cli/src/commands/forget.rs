@@ -60,15 +60,15 @@ pub(crate) fn run(
 fn render_result(wanted: Option<&SignatureRow>, known: usize) -> String {
     match wanted {
         Some(SignatureRow { signature, count: 0, .. }) => {
-            format!("No tries were counted for {signature}. It keeps its clean slate.")
+            format!("No tries were counted for {signature}; there is nothing to reset.")
         }
         Some(row) => format!(
-            "Forgot {} of {}. It starts with a clean slate.",
+            "Reset {} of {}.",
             words::render_count(row.count as usize, "try", "tries"),
             row.signature
         ),
         None => format!(
-            "Forgot the tries of {}. They start with a clean slate.",
+            "Reset the retry counters of {}.",
             words::render_count(known, "error", "errors")
         ),
     }

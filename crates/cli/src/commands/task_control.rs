@@ -154,7 +154,7 @@ pub(crate) fn retry(
 fn render_retry_result(task: &TaskRow, sent: &CommandEvents) -> String {
     let with = render_others(sent, |event| matches!(event, Event::TaskRevived { .. }));
     let name = words::task_name(task.id, &task.spec);
-    format!("“{name}” is to be done after all{with}. {}", sent.render_continuation())
+    format!("“{name}” is scheduled again{with}. {}", sent.render_continuation())
 }
 
 fn retry_hint(task: &TaskRow) -> &'static str {
@@ -242,7 +242,7 @@ fn render_skip_question(task: &TaskRow, others: usize) -> String {
     let name = words::task_name(task.id, &task.spec);
     let with = match others {
         0 => String::new(),
-        1 => " 1 task that needs it is left out too.".to_owned(),
+        1 => " 1 task that needs it is skipped too.".to_owned(),
         many => format!(" {many} tasks that need it are left out too."),
     };
     format!("Leave out “{name}”?{with}")
@@ -251,7 +251,7 @@ fn render_skip_question(task: &TaskRow, others: usize) -> String {
 fn render_skip_result(task: &TaskRow, sent: &CommandEvents) -> String {
     let with = render_others(sent, |event| matches!(event, Event::TaskSkipped { .. }));
     let name = words::task_name(task.id, &task.spec);
-    format!("“{name}” is left out{with}. `unstuck retry {}` takes it back.", task.id)
+    format!("“{name}” is skipped{with}. `unstuck retry {}` undoes that.", task.id)
 }
 
 const fn skip_hint(state: &TaskState) -> &'static str {

@@ -22,7 +22,7 @@ pub(crate) enum CliError {
     #[error("{0}")]
     UnknownCode(#[from] UnknownCode),
     /// The limit of open files is too low.
-    #[error("only {allowed} files may be open at once here, and at least {needed} have to be")]
+    #[error("only {allowed} files can be open at once here; at least {needed} are needed")]
     Descriptors { allowed: u64, needed: u64 },
     /// The input could not be opened or read.
     #[error("cannot read {place}: {source}")]
@@ -62,7 +62,7 @@ pub(crate) enum CliError {
     #[error("cannot use {place}: {source}")]
     Folder { place: String, source: io::Error },
     /// The holder of the project does not answer.
-    #[error("{holder} holds the project and does not answer: {source}")]
+    #[error("{holder} has locked the project and does not answer: {source}")]
     NoAnswer {
         holder: Holder,
         /// The error of the connection to the control socket.
@@ -84,7 +84,7 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Answer(#[from] AnswerError),
     /// A signature that this project has never recorded.
-    #[error("this project has met no error {given:?}")]
+    #[error("this project has no error {given:?}")]
     UnknownSignature {
         given: String,
         /// Known signatures that are most similar to it.
@@ -94,7 +94,7 @@ pub(crate) enum CliError {
     #[error("{}", lines(.0))]
     Problems(Vec<InputProblem>),
     /// No build is under way, or there never was one.
-    #[error("there is no build under way here")]
+    #[error("there is no unfinished build here")]
     NoOpenBuild,
     /// A prefix that several tasks have in common.
     #[error("{given:?} may mean {}", several(.names, *.more))]
@@ -262,7 +262,7 @@ impl CliError {
             }
             Self::Unknown { list, .. } => vec![format!("`{list}` shows what there is")],
             Self::Folder { .. } => {
-                vec!["give your user the right to it, or work in another folder".to_owned()]
+                vec!["give your user permission for it, or work in another folder".to_owned()]
             }
             Self::NoAnswer { .. } => {
                 vec!["wait until it is done, or stop it; then try again".to_owned()]
@@ -286,13 +286,13 @@ impl CliError {
             Self::Jobs(error) => error.hints(),
             Self::Serve(error) => error.hints(),
             Self::NoTerminal { verb, .. } => {
-                vec![format!("`unstuck {verb} … --yes` does it without a question")]
+                vec![format!("`unstuck {verb} … --yes` skips the confirmation")]
             }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
             }
             Self::Tasks(error) => error.hints(),
-            Self::Plan(_) => vec!["nothing was started; mend the plan and run it again".to_owned()],
+            Self::Plan(_) => vec!["nothing was started; fix the plan and run it again".to_owned()],
             Self::Problems(problems) => {
                 let first = problems.first().map(|problem| problem.code);
                 first
@@ -302,7 +302,7 @@ impl CliError {
             }
             Self::Answer(_) => vec!["`unstuck inbox` lists the open questions".to_owned()],
             Self::Refused(_) | Self::Command(_) => {
-                vec!["`unstuck status` shows where everything stands".to_owned()]
+                vec!["`unstuck status` shows the current state".to_owned()]
             }
         }
     }

@@ -18,19 +18,19 @@ pub(crate) enum LandError {
     #[error("build {build} and your branch have no commit in common")]
     NothingInCommon { build: BuildId },
     /// No branch is checked out (HEAD is detached).
-    #[error("you are on no branch, so nothing can be brought to it")]
+    #[error("you are on no branch, so there is nothing to bring it to")]
     NoBranchHere,
     /// The operator has uncommitted changes.
     #[error("you have changes that are not committed: {}", paths(.files))]
     Uncommitted { files: Vec<PathBuf> },
     /// Untracked files are at paths that the merge would write.
-    #[error("files that git does not know are in the way: {}", paths(.files))]
+    #[error("untracked files are in the way: {}", paths(.files))]
     InTheWay { files: Vec<PathBuf> },
     /// A merge conflict: both sides changed the same lines.
-    #[error("it does not fit: both sides changed {}", paths(.files))]
+    #[error("it conflicts: both sides changed {}", paths(.files))]
     Conflicts { branch: String, files: Vec<PathBuf> },
     /// The commits of a build are not a linear sequence.
-    #[error("the commits of build {build} do not stand in a row")]
+    #[error("the commits of build {build} are not a straight line")]
     NotInARow { build: BuildId },
     /// Git has no user name for a commit.
     #[error("git does not know your name, so it cannot make a commit")]
@@ -48,7 +48,7 @@ pub(crate) enum LandError {
     NotAtGithub { remote: String },
     /// A check fails on the commit that would be sent.
     #[error(
-        "{code}: {} is red on that commit, so no pull request was opened\n{}",
+        "{code}: {} fails on that commit, so no pull request was opened\n{}",
         plain_line(.command),
         last_lines(.output)
     )]
@@ -59,7 +59,7 @@ pub(crate) enum LandError {
         output: String,
     },
     /// The operator decided to leave the pull request out.
-    #[error("it was decided to leave this pull request out")]
+    #[error("this pull request was skipped, as decided before")]
     PullRequestLeftOut,
     /// The response of GitHub was lost, and the pull request cannot be looked up.
     #[error("it is not known whether the pull request was opened")]
@@ -102,9 +102,9 @@ impl LandError {
                 vec!["nothing was changed; move them away, or commit them".to_owned()]
             }
             Self::Conflicts { branch, .. } => vec![format!(
-                "nothing was changed; `git merge {branch}` lets you join them by hand"
+                "nothing was changed; `git merge {branch}` lets you merge them by hand"
             )],
-            Self::NotInARow { .. } => vec!["nothing was changed; take --merge instead".to_owned()],
+            Self::NotInARow { .. } => vec!["nothing was changed; use --merge instead".to_owned()],
             Self::NoName => {
                 vec!["`git config user.name NAME` and `git config user.email ADDRESS`".to_owned()]
             }
@@ -117,13 +117,13 @@ impl LandError {
                     .to_owned(),
             ],
             Self::Red { .. } => {
-                vec!["`unstuck run` with what is wrong as a task lets an agent mend it".to_owned()]
+                vec!["`unstuck run` with what is wrong as a task lets an agent fix it".to_owned()]
             }
             Self::PullRequestLeftOut => {
                 vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
             }
             Self::PullRequestUnknown => {
-                vec!["look whether it is there, then say so with `unstuck inbox`".to_owned()]
+                vec!["check whether it exists, then answer with `unstuck inbox`".to_owned()]
             }
         }
     }

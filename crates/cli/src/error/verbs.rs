@@ -18,7 +18,7 @@ pub(crate) enum ScriptError {
     #[error("{code} is about Unstuck itself")]
     AboutUs { code: Code },
     /// No script is running around this call.
-    #[error("the run around this is no script, or has ended")]
+    #[error("this is not called from a script that Unstuck runs, or its run has ended")]
     NoScript,
     /// An idempotency key that cannot be used.
     #[error("this key cannot be used: {why}")]
@@ -53,12 +53,12 @@ impl ScriptError {
                     .to_owned(),
             ],
             Self::UnfitKey { .. } => {
-                vec!["take a short name for what is done, such as invoice-2026-11".to_owned()]
+                vec!["use a short name for the action, such as invoice-2026-11".to_owned()]
             }
             Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
             Self::Unreachable { source } if source.kind() == io::ErrorKind::PermissionDenied => {
                 vec![
-                "a sandbox keeps this shell from it; an agent has the tool `mutate` for the same"
+                "the sandbox denies it to this shell; an agent can use the tool `mutate` instead"
                     .to_owned(),
             ]
             }
@@ -131,7 +131,7 @@ pub(crate) enum TasksError {
     #[error("there is nothing left to do: every item is ticked")]
     AllDone,
     /// Another build is already at work on all of the tasks.
-    #[error("build {build} is at work on all of this already")]
+    #[error("build {build} is already working on all of this")]
     Begun { build: BuildId },
     /// A folder without a task file.
     #[error("there is no task file in {}", folder.display())]
@@ -181,13 +181,13 @@ pub(crate) enum InboxError {
     },
     /// Guidance was chosen and none was given. A question is answered only once, so the answer is not
     /// accepted without it.
-    #[error("this answer needs your words")]
+    #[error("this answer needs a message")]
     NoGuidance { question: QuestionId },
     /// The question is not about a change.
     #[error("question {question} is not about a change that could be shown")]
     NoChange { question: QuestionId },
     /// The question has no lookup that could be repeated.
-    #[error("question {question} has nothing that could be looked up again")]
+    #[error("question {question} has nothing that could be checked again")]
     NothingToCheck { question: QuestionId },
 }
 
@@ -266,10 +266,10 @@ impl ServeError {
         match self {
             Self::NotBound { address, .. } => vec![
                 format!("is `unstuck serve` running already? http://{address}/ would answer"),
-                "`--bind 127.0.0.1:PORT` takes another port".to_owned(),
+                "`--bind 127.0.0.1:PORT` uses another port".to_owned(),
             ],
             Self::SameName { .. } => {
-                vec!["serve them apart, or give one folder another name".to_owned()]
+                vec!["serve them separately, or give one folder another name".to_owned()]
             }
             Self::UnfitHost(_) => Vec::new(),
             Self::Access(error) => vec![error.hint()],

@@ -19,7 +19,7 @@ fn questions_are_answered_one_after_the_other() {
     let shop = Shop::left_alone();
     let mut inbox = shop.inbox();
     inbox.until("3 questions wait for you");
-    inbox.until("Nothing is running; answers are taken up at the next start.");
+    inbox.until("Nothing is running; answers take effect at the next start.");
     inbox.press("\r");
     inbox.until("Question q0: needs your hands");
     // Enter pressed twice answers nothing.
@@ -28,7 +28,7 @@ fn questions_are_answered_one_after_the_other() {
     inbox.press("\x1b[B\x1b[B");
     inbox.until("› 2 ");
     inbox.press("\r");
-    inbox.until("Question q0: Answered. It is taken up at the next start.");
+    inbox.until("Question q0: Answered. It takes effect at the next start.");
     inbox.until("Question q1: needs a decision");
     inbox.press("1\r");
     inbox.until("Your words");
@@ -65,7 +65,7 @@ fn the_last_answer_ends_it_and_is_taken_up_at_once() {
     inbox.press("1");
     inbox.until("› 1 ");
     inbox.press("\r");
-    inbox.until("Question q2: Answered. It goes on.");
+    inbox.until("Question q2: Answered. It continues.");
     inbox.until("Nothing else waits for you.");
     assert!(inbox.end().0.success());
     shop.until(&night, |state| state.question(HAPPENED).is_none());

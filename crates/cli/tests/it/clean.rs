@@ -121,10 +121,7 @@ fn what_holds_nothing_unsaved_goes_and_the_rest_is_named() {
     insta::assert_snapshot!("would_go", page(&found));
     let refused = left.clean(&[]);
     assert_eq!(refused.exit, 2, "{refused}");
-    assert!(
-        refused.stderr.contains("`unstuck clean … --yes` does it without a question"),
-        "{refused}"
-    );
+    assert!(refused.stderr.contains("`unstuck clean … --yes` skips the confirmation"), "{refused}");
     assert!(left.has(0));
     let removed = left.clean(&["--yes"]);
     insta::assert_snapshot!("gone", page(&removed));

@@ -172,14 +172,14 @@ fn a_build_is_cancelled_while_a_process_is_at_work() {
 #[test]
 fn a_wait_ends_early_by_the_name_of_its_task() {
     let (shop, night) = Shop::after_a_night();
-    shop.says(&["kick", "back"], "“Nightly backup” waits no longer. It goes on now.");
+    shop.says(&["kick", "back"], "“Nightly backup” waits no longer. It continues now.");
     // It runs and fails again, and waits anew.
     shop.until(&night, |state| {
         let job = state.task(JOB).unwrap();
         job.executions == 2 && matches!(job.state, TaskState::BackingOff { .. })
     });
     shop.let_go(night);
-    shop.says(&["kick", "t6"], "“Nightly backup” waits no longer. It goes on at the next start.");
+    shop.says(&["kick", "t6"], "“Nightly backup” waits no longer. It continues at the next start.");
     assert!(matches!(shop.task(JOB).moved.state, TaskState::Running { .. }));
 }
 
@@ -189,7 +189,7 @@ fn without_a_task_the_newest_build_is_kicked_and_then_the_jobs() {
     shop.says(&["kick"], "Nothing of build b0 waits by itself.");
     assert!(matches!(shop.task(JOB).moved.state, TaskState::BackingOff { .. }));
     assert_eq!(shop.unstuck(&["cancel", "--yes"]).exit, 0);
-    shop.says(&["kick"], "One wait of the jobs is over. It goes on at the next start.");
+    shop.says(&["kick"], "One wait of the jobs is over. It continues at the next start.");
     shop.says(&["kick"], "No job waits by itself.");
     assert_eq!(Shop::new().unstuck(&["kick"]).exit, 2);
 }
@@ -199,7 +199,7 @@ fn without_a_task_the_newest_build_is_kicked_and_then_the_jobs() {
 fn a_limited_account_is_tried_at_once() {
     let (shop, night) = Shop::limited();
     let before = shop.newest();
-    shop.says(&["kick"], "One wait of build b0 is over. It goes on now.");
+    shop.says(&["kick"], "One wait of build b0 is over. It continues now.");
     shop.until(&night, |state| {
         matches!(state.gate(ACCOUNT).unwrap().state, GateState::Waiting { .. })
     });
@@ -211,7 +211,7 @@ fn a_limited_account_is_tried_at_once() {
         events.iter().filter(|recorded| probing(&recorded.event)).count()
     };
     assert_eq!(probes(), 1);
-    shop.says(&["kick"], "One wait of build b0 is over. It goes on at the next start.");
+    shop.says(&["kick"], "One wait of build b0 is over. It continues at the next start.");
     assert_eq!(probes(), 2);
 }
 
@@ -222,13 +222,13 @@ fn a_task_is_left_out_and_taken_back() {
     let asked = shop.refuses(&["skip", "preview"]);
     shop.says(
         &["skip", "prev", "--yes"],
-        "“Deploy the preview” is left out. `unstuck retry t2` takes it back.",
+        "“Deploy the preview” is skipped. `unstuck retry t2` undoes that.",
     );
     assert!(matches!(shop.task(PREVIEW).moved.state, TaskState::Skipped { .. }));
     let again = shop.refuses(&["skip", "t2"]);
     shop.says(
         &["retry", "2"],
-        "“Deploy the preview” is to be done after all. It goes on at the next start.",
+        "“Deploy the preview” is scheduled again. It continues at the next start.",
     );
     assert!(matches!(shop.task(PREVIEW).moved.state, TaskState::Pending { .. }));
     let said = [
@@ -251,14 +251,14 @@ fn a_task_is_left_out_and_taken_back() {
 fn what_needs_a_task_goes_and_comes_with_it() {
     let (shop, night) = Shop::limited();
     let asked = shop.refuses(&["skip", "001"]);
-    assert!(asked.contains("1 task that needs it is left out too"), "{asked}");
+    assert!(asked.contains("1 task that needs it is skipped too"), "{asked}");
     shop.says(
         &["skip", "001", "--yes"],
-        "“001-api” is left out, and 1 task that needs it. `unstuck retry t0` takes it back.",
+        "“001-api” is skipped, and 1 task that needs it. `unstuck retry t0` undoes that.",
     );
     shop.says(
         &["retry", "001-api"],
-        "“001-api” is to be done after all, and 1 task that needs it. It goes on now.",
+        "“001-api” is scheduled again, and 1 task that needs it. It continues now.",
     );
     insta::assert_snapshot!("ambiguous", shop.refuses(&["kick", "api-t"]));
     let refused = shop.refuses(&["pause", "0x"]);

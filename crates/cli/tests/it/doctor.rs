@@ -117,7 +117,7 @@ fn a_model_behind_an_api_needs_its_key_and_the_key_is_not_shown() {
     assert!(elsewhere.stdout.contains(says), "{elsewhere}");
     let empty = with_key(" ");
     assert_eq!(empty.exit, 77, "{empty}");
-    assert!(empty.stdout.contains("! keys        ANTHROPIC_API_KEY is set to nothing"), "{empty}");
+    assert!(empty.stdout.contains("! keys        ANTHROPIC_API_KEY is set but empty"), "{empty}");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn the_holder_of_the_project_is_named_and_not_disturbed() {
     assert_eq!(about(&report, "store")[0]["says"], says);
     assert_eq!(status["holder"]["pid"], 4242);
     let clock = &about(&report, "clock")[0];
-    assert_eq!(clock["says"], "it is 4 h behind what was written down last");
+    assert_eq!(clock["says"], "it is 4 h behind the last recorded time");
 }
 
 #[test]

@@ -17,11 +17,11 @@ fn one_error_is_forgotten_by_its_name() {
     let before = shop.charged();
     let [first, ..] = before.as_slice() else { panic!("nothing counts") };
     let ran = shop.unstuck(&["forget", &format!("{SHOP}:{first}")]);
-    let said = format!("Forgot 4 tries of {first}. It starts with a clean slate.\n");
+    let said = format!("Reset 4 tries of {first}.\n");
     assert_eq!((ran.exit, ran.stdout), (0, said), "{}", ran.stderr);
     assert_eq!(shop.charged(), before[1..]);
     let again = shop.unstuck(&["forget", first]);
-    let said = format!("No tries were counted for {first}. It keeps its clean slate.\n");
+    let said = format!("No tries were counted for {first}; there is nothing to reset.\n");
     assert_eq!((again.exit, again.stdout), (0, said), "{}", again.stderr);
 }
 
@@ -31,7 +31,7 @@ fn all_errors_are_forgotten_while_a_process_is_at_work() {
     assert_ne!(shop.charged(), Vec::<String>::new());
     let ran = shop.unstuck(&["forget", "--all"]);
     assert_eq!(ran.exit, 0, "{ran}");
-    assert!(ran.stdout.starts_with("Forgot the tries of "), "{ran}");
+    assert!(ran.stdout.starts_with("Reset the retry counters of "), "{ran}");
     assert_eq!(shop.charged(), Vec::<String>::new());
     shop.let_go(night);
 }

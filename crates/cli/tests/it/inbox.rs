@@ -61,7 +61,7 @@ fn a_question_is_shown_in_full() {
 fn an_answer_is_taken_up_at_once_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     let ran = shop.unstuck(&["inbox", "answer", "2", "it-happened", "--guidance", "I looked"]);
-    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "Answered. It goes on.\n"), "{}", ran.stderr);
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "Answered. It continues.\n"), "{}", ran.stderr);
     shop.until(&night, |state| state.question(HAPPENED).is_none());
     shop.let_go(night);
     assert_eq!(shop.status(HAPPENED), QuestionStatus::Resolved);
@@ -73,7 +73,7 @@ fn an_answer_is_taken_up_at_once_while_a_process_is_at_work() {
 fn an_answer_given_while_no_process_runs_is_taken_up_at_the_next_start() {
     let shop = Shop::left_alone();
     let ran = shop.unstuck(&["inbox", "answer", "0", "skip_feature"]);
-    let said = "Answered. It is taken up at the next start.\n";
+    let said = "Answered. It takes effect at the next start.\n";
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, said), "{}", ran.stderr);
     assert_eq!(shop.status(HANDS), QuestionStatus::Pending);
     let night = shop.hold();

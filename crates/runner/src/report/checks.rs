@@ -64,7 +64,7 @@ fn render_check_sentence(gates: &[Checked]) -> String {
         parts.push(format!("{} failed", of(failed, CheckVerdict::Failed)));
     }
     if not_made > 0 {
-        parts.push(format!("{} could not be made", of(not_made, CheckVerdict::NotMade)));
+        parts.push(format!("{} could not be run", of(not_made, CheckVerdict::NotMade)));
     }
     if parts.is_empty() {
         return "Nothing was checked, because no checks are set.".to_owned();

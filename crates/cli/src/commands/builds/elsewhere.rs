@@ -149,10 +149,12 @@ pub(in crate::commands) async fn leave_out_begun(
     };
     let line = match at_work {
         1 => {
-            format!("build {build} is at work on one of these tasks; it is left out here{needing}")
+            format!(
+                "build {build} is already working on one of these tasks; it is skipped here{needing}"
+            )
         }
         many => format!(
-            "build {build} is at work on {many} of these tasks; they are left out here{needing}"
+            "build {build} is already working on {many} of these tasks; they are skipped here{needing}"
         ),
     };
     Ok((tasks, Some(line)))

@@ -90,8 +90,8 @@ pub(super) fn check_disk(root: &Path) -> DoctorFinding {
         Ok(found) => judge_free_space(found.f_bavail.saturating_mul(found.f_frsize)),
         Err(error) => DoctorFinding::warning(
             DISK,
-            format!("the room on the disk cannot be told: {error}"),
-            "look at it yourself: `df -h .`",
+            format!("the free disk space is not known: {error}"),
+            "check it yourself: `df -h .`",
         ),
     }
 }
@@ -105,7 +105,7 @@ fn judge_free_space(free: u64) -> DoctorFinding {
         return DoctorFinding::warning(
             DISK,
             said,
-            "make room: every task has a worktree of its own",
+            "free disk space: every task has a worktree of its own",
         );
     }
     DoctorFinding::good(DISK, said)
@@ -115,8 +115,12 @@ fn judge_free_space(free: u64) -> DoctorFinding {
 pub(super) fn check_clock(now: Time, newest: Option<Time>) -> DoctorFinding {
     if let Some(newest) = newest.filter(|newest| *newest > now) {
         let behind = when::render_duration(newest.since(now));
-        let says = format!("it is {behind} behind what was written down last");
-        return DoctorFinding::warning(CLOCK, says, "set the clock; waits and budgets go by it");
+        let says = format!("it is {behind} behind the last recorded time");
+        return DoctorFinding::warning(
+            CLOCK,
+            says,
+            "set the clock; waits and budgets depend on it",
+        );
     }
     let zone = TimeZone::system();
     if zone.is_unknown() {
@@ -145,7 +149,7 @@ pub(super) async fn check_store(project: &LocalProject) -> (Vec<DoctorFinding>, 
     }
     if !SqliteStore::was_made(&database) {
         return (
-            vec![DoctorFinding::good(STORE, "nothing was run here yet; .unstuck/ will hold it")],
+            vec![DoctorFinding::good(STORE, "nothing was run here yet; .unstuck/ will be created")],
             None,
         );
     }
@@ -192,7 +196,7 @@ async fn render_holder(project: &LocalProject) -> String {
 /// project.
 fn check_permissions(folder: &Path) -> Option<DoctorFinding> {
     let mode = fs::metadata(folder).ok()?.permissions().mode();
-    let says = format!("others on this machine may look into .unstuck/ (mode {:o})", mode & 0o777);
+    let says = format!("other users of this machine can read .unstuck/ (mode {:o})", mode & 0o777);
     (mode & OTHERS != 0).then(|| DoctorFinding::warning(STORE, says, "`chmod 700 .unstuck`"))
 }
 
@@ -223,7 +227,7 @@ mod tests {
         let now = Time::from_millis(1_800_000_000_000);
         let behind = check_clock(now, Some(now + Span::from_mins(90)));
         assert_eq!(behind.verdict, DoctorVerdict::Warning);
-        assert_eq!(behind.says, "it is 1 h behind what was written down last");
+        assert_eq!(behind.says, "it is 1 h behind the last recorded time");
         assert!(!check_clock(now, Some(now)).says.contains("behind"));
         assert!(!check_clock(now, None).says.contains("behind"));
     }

@@ -134,7 +134,7 @@ async fn run_checks(
         }
         None => {
             findings.extend([setup::AGENT, setup::KEYS_ROW, CHECKS].map(|about| {
-                DoctorFinding::skipped(about, "not looked at before the settings can be read")
+                DoctorFinding::skipped(about, "not checked: the settings cannot be read")
             }));
         }
     }
@@ -180,10 +180,10 @@ fn render_verdict(findings: &[DoctorFinding]) -> String {
         n => format!(" {} worth a look.", words::render_count(n, "thing is", "things are")),
     };
     match bad {
-        0 => format!("A run could begin.{look}"),
+        0 => format!("A run can start.{look}"),
         n => {
             let things = words::render_count(n, "thing is", "things are");
-            format!("A run could not begin: {things} in the way.{look}")
+            format!("A run cannot start: {things} in the way.{look}")
         }
     }
 }

@@ -27,9 +27,9 @@ pub(super) fn check_settings(
             let file = named.map_or_else(|| root.join(FILE), Path::to_owned);
             vec![if file.exists() {
                 let name = file.strip_prefix(root).unwrap_or(&file);
-                DoctorFinding::good(SETTINGS, format!("{} can be used", name.display()))
+                DoctorFinding::good(SETTINGS, format!("{} is valid", name.display()))
             } else {
-                let says = format!("there is no {FILE}; everything has its default");
+                let says = format!("there is no {FILE}; all settings have their defaults");
                 DoctorFinding::warning(SETTINGS, says, "`unstuck init` writes one")
             }]
         }
@@ -136,8 +136,8 @@ async fn check_installed(
         }
         None => DoctorFinding::warning(
             AGENT,
-            format!("{name} is there ({at}) and does not say its version; it may be broken"),
-            format!("`{at} --version` should answer; install it again where it does not"),
+            format!("{name} is installed ({at}) but does not print its version; it may be broken"),
+            format!("`{at} --version` should print it; if it does not, install it again"),
         ),
     }
 }
@@ -182,8 +182,8 @@ fn check_keys(agents: &WorkerFactory<'_>) -> DoctorFinding {
     };
     let empty: Vec<&str> = set.iter().copied().filter(|name| !holds(name)).collect();
     if !empty.is_empty() {
-        let says = format!("{} is set to nothing", empty.join(", "));
-        return DoctorFinding::warning(KEYS_ROW, says, "give it its value, or unset it");
+        let says = format!("{} is set but empty", empty.join(", "));
+        return DoctorFinding::warning(KEYS_ROW, says, "set a value, or unset it");
     }
     let says = if set.is_empty() {
         "none in the environment".to_owned()

@@ -145,11 +145,11 @@ impl JobReporter {
     }
 
     pub(crate) fn report_store_waiting(message: &str) {
-        render::write_note(&format!("unstuck: {message}. Nothing happens until that is over."));
+        render::write_note(&format!("unstuck: {message}. Work waits until this is fixed."));
     }
 
     pub(crate) fn report_store_back() {
-        render::write_note("unstuck: it can be written again. It goes on.");
+        render::write_note("unstuck: the store can be written again; work continues.");
     }
 
     /// Shows a question; returns whether it is in the store.

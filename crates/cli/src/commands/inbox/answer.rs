@@ -98,11 +98,13 @@ impl RecordedAnswer {
     /// Returns the sentence about the next step.
     pub(super) const fn render_next_step(&self) -> &'static str {
         match self.performer {
-            TaskPerformer::AtWork => "Answered. It goes on.",
-            TaskPerformer::Paused => "Answered. The build is paused; `unstuck resume` goes on.",
-            TaskPerformer::NextExec => "Answered. It goes on when its command is run again.",
-            TaskPerformer::NextStart if self.taken_up => "Answered. `unstuck resume` goes on.",
-            TaskPerformer::NextStart => "Answered. It is taken up at the next start.",
+            TaskPerformer::AtWork => "Answered. It continues.",
+            TaskPerformer::Paused => {
+                "Answered. The build is paused; `unstuck resume` continues it."
+            }
+            TaskPerformer::NextExec => "Answered. It continues when its command is run again.",
+            TaskPerformer::NextStart if self.taken_up => "Answered. `unstuck resume` continues.",
+            TaskPerformer::NextStart => "Answered. It takes effect at the next start.",
         }
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn render_question_age(asked: &Asked, now: Time) -> String {
                 &when::render_ago(answer.at, now),
                 Some(answer.decision),
             );
-            format!("{given}, waiting to be taken up at the next start")
+            format!("{given}, takes effect at the next start")
         }
         (QuestionStatus::Withdrawn, _) => {
             format!("withdrawn {ended}: the answer is no longer needed")

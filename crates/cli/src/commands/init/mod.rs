@@ -77,8 +77,8 @@ struct InitReport<'a> {
     next: Vec<&'static str>,
 }
 
-const DOCTOR: (&str, &str) = ("unstuck doctor", "whether a run could begin");
-const DRY_RUN: (&str, &str) = ("unstuck run tasks/ --dry-run", "what would be done");
+const DOCTOR: (&str, &str) = ("unstuck doctor", "check whether a run can start");
+const DRY_RUN: (&str, &str) = ("unstuck run tasks/ --dry-run", "show what would be done");
 
 /// Returns the command that creates a repository or its first commit.
 const fn repository_command(git: InitRepositoryState) -> Option<(&'static str, &'static str)> {

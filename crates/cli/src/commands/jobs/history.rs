@@ -202,7 +202,7 @@ fn write_page(out: &mut impl Write, name: &str, firings: &[JobFiring]) -> io::Re
     let dim = style::DIM;
     let code = style::CODE;
     if firings.is_empty() {
-        return writeln!(out, "“{name}” never ran. `unstuck jobs run {name}` runs it.");
+        return writeln!(out, "“{name}” has not run yet. `unstuck jobs run {name}` runs it.");
     }
     let from = firings.len().saturating_sub(SHOWN_MAX);
     if from > 0 {

@@ -187,7 +187,7 @@ fn set_held(
         let said = match (hold, sent.events.is_empty()) {
             (true, false) => format!("“{name}” is paused. `unstuck jobs resume {name}` ends that."),
             (true, true) => format!("“{name}” is paused already."),
-            (false, false) => format!("“{name}” runs at its times again."),
+            (false, false) => format!("“{name}” runs on its schedule again."),
             (false, true) => format!("“{name}” is not paused."),
         };
         control.write_result(&sent, &said)

@@ -62,7 +62,7 @@ fn write_page(out: &mut impl std::io::Write, listed: &JobList, now: Time) -> Res
         Some(watcher) => {
             format!("{watcher} runs them, since {}", when::render_ago(watcher.since, now))
         }
-        None => "nothing runs them at their times; `unstuck jobs --watch` does".to_owned(),
+        None => "nothing runs them on schedule; `unstuck jobs --watch` does".to_owned(),
     };
     writeln!(out, "{dim}{who}{dim:#}")?;
     let names = listed.jobs.iter().map(|job| job.name.chars().count().min(NAME_COLUMNS_MAX));
@@ -183,7 +183,7 @@ pub(crate) fn render_job_state(
             };
             (stand, stand::render_task_state(state, present.performer, now))
         }
-        _ if row.moved.held => (Stand::Stopped, "paused; runs only when asked for".to_owned()),
+        _ if row.moved.held => (Stand::Stopped, "paused; runs only on request".to_owned()),
         TaskState::Done | TaskState::Skipped { .. } | TaskState::Cancelled => {
             if waits_in_vain {
                 (Stand::Stopped, render_unwatched_schedule(&when, job))
@@ -218,14 +218,14 @@ fn render_schedule(job: Option<&JobSettings>, next: Option<Time>, now: Time) -> 
             format!("runs {schedule}, next {}", when::render_until(next, now))
         }
         (Some(schedule), None) => format!("runs {schedule}"),
-        (None, _) => "runs when asked for".to_owned(),
+        (None, _) => "runs on request".to_owned(),
     }
 }
 
 /// Formats the schedule of a job without a watcher.
 fn render_unwatched_schedule(when: &str, job: Option<&JobSettings>) -> String {
     match job.and_then(job_schedule) {
-        Some(_) => format!("{when}, and nothing runs it at its times: `unstuck jobs --watch`"),
+        Some(_) => format!("{when}, but nothing runs it on schedule: `unstuck jobs --watch`"),
         None => when.to_owned(),
     }
 }

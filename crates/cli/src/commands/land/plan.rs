@@ -234,7 +234,7 @@ fn write_fit(out: &mut impl Write, coming: &LandingPlan, width: usize) -> io::Re
             .collect();
         let line = format!("It does not fit: both sides changed {}.", files.join(", "));
         writeln!(out, "{}", wrap_text(&line, 0, width))?;
-        writeln!(out, "  {dim}`git merge {branch}` lets you join them by hand.{dim:#}")?;
+        writeln!(out, "  {dim}`git merge {branch}` lets you merge them by hand.{dim:#}")?;
     }
     writeln!(out, "  {dim}`unstuck land {build} --pr` opens a pull request for it.{dim:#}")
 }

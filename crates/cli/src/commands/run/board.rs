@@ -182,7 +182,7 @@ impl BuildBoard {
                 match gate.map(|gate| gate.state) {
                     Some(GateState::Waiting { until, .. }) => {
                         format!(
-                            "the account is limited, goes on at {}",
+                            "the account is limited, continues at {}",
                             when::render_until(until, now)
                         )
                     }

@@ -106,7 +106,7 @@ pub(super) fn render_limited(
     let waits = waits.min();
     let until = waits.or(rests).filter(|until| *until > now);
     let until = until.map(|until| when::render_until(until, now));
-    let over = "and --max-wait is over; `unstuck resume` goes on";
+    let over = "and --max-wait has passed; `unstuck resume` continues";
     if let Some(task) = again
         && let Some(fault) = &task.moved.failure
     {

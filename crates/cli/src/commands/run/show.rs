@@ -152,10 +152,11 @@ impl<'a> RunOutput<'a> {
             RunnerNotice::Event { recorded, narration } => {
                 self.handle_event(recorded, narration.as_deref()).await
             }
-            RunnerNotice::StoreWaiting { message, .. } => self
-                .write_message(&format!("unstuck: {message}. Nothing happens until that is over.")),
+            RunnerNotice::StoreWaiting { message, .. } => {
+                self.write_message(&format!("unstuck: {message}. Work waits until this is fixed."))
+            }
             RunnerNotice::StoreBack => {
-                self.write_message("unstuck: it can be written again. It goes on.")
+                self.write_message("unstuck: the store can be written again; work continues.")
             }
             RunnerNotice::Gap => self.catch_up().await,
             RunnerNotice::Left => Ok(()),
@@ -303,9 +304,9 @@ impl<'a> RunOutput<'a> {
         // A server beside this process takes over its builds.
         let served = find_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
         self.write_message(if served {
-            "unstuck: ending. Once more to end at once; `unstuck serve` goes on, unless you `unstuck pause` it."
+            "unstuck: ending. Once more to end at once; `unstuck serve` continues, unless you `unstuck pause` it."
         } else {
-            "unstuck: ending. Once more to end at once; `unstuck resume` goes on."
+            "unstuck: ending. Once more to end at once; `unstuck resume` continues."
         })
     }
 
@@ -363,7 +364,7 @@ impl<'a> RunOutput<'a> {
         }
         let by_person = BuildState::Paused { cause: PauseCause::Person };
         if rows.iter().any(|(row, _)| row.state == by_person) {
-            render::write_note("unstuck: paused. `unstuck resume` goes on.");
+            render::write_note("unstuck: paused. `unstuck resume` continues.");
         }
         if let Some(line) = &limited {
             render::write_note(line);

@@ -274,7 +274,7 @@ fn spawn_background(
     command.stdout(file.try_clone().map_err(unusable)?).stderr(file);
     let child = command.spawn().map_err(unusable)?;
     let mut out = terminal.plain();
-    writeln!(out, "It goes on in the background (process {}).", child.id())?;
+    writeln!(out, "It continues in the background (process {}).", child.id())?;
     writeln!(out, "`unstuck status` shows where it stands, `unstuck log -f` what happens.")?;
     writeln!(out, "What it says itself is in {}.", log.display())?;
     out.flush()?;

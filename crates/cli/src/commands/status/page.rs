@@ -56,7 +56,7 @@ impl StatusPage<'_> {
         let dim = style::DIM;
         let who = match &self.standing.holder {
             Some(holder) => {
-                format!("{holder} is at work, started {}", when::render_ago(holder.since, self.now))
+                format!("{holder} is running, started {}", when::render_ago(holder.since, self.now))
             }
             None => "nothing is running".to_owned(),
         };
@@ -131,7 +131,7 @@ impl StatusPage<'_> {
 
     fn render_state(&self, state: &TaskState, performer: TaskPerformer) -> String {
         if self.is_answered(state) {
-            return "answered; taken up at the next start".to_owned();
+            return "answered; takes effect at the next start".to_owned();
         }
         stand::render_task_state(state, performer, self.now)
     }
@@ -244,7 +244,7 @@ impl StatusPage<'_> {
         let times = words::render_count(total, "time", "times");
         let counted =
             if row.count == 0 { String::new() } else { format!(", {} counted", row.count) };
-        format!("met {times}{counted} · {}", when::render_ago(row.last_seen, self.now))
+        format!("seen {times}{counted} · {}", when::render_ago(row.last_seen, self.now))
     }
 
     fn write_spent(&self, out: &mut impl Write) -> io::Result<()> {

@@ -40,7 +40,7 @@ fn an_answer_given_while_no_process_runs_is_taken_up_by_the_next() {
     assert_eq!(stage.wrote("tries"), "try\n");
     std::fs::write(stage.path("login"), "").unwrap();
     let answered = stage.answer(&stage.question(), "provide_credentials");
-    assert_eq!(text(&answered.stdout), "Answered. It goes on when its command is run again.\n");
+    assert_eq!(text(&answered.stdout), "Answered. It continues when its command is run again.\n");
     let ran = stage.run(&options, NEEDS_LOGIN);
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     assert_eq!(stage.wrote("tries"), "try\ntry\n");
@@ -81,7 +81,7 @@ fn an_answer_given_while_it_waits_is_taken_up_at_once() {
     assert!(text(&inbox.stdout).contains("provide_credentials"), "{}", text(&inbox.stdout));
     std::fs::write(stage.path("login"), "").unwrap();
     let answered = stage.answer(&stage.question(), "provide_credentials");
-    assert_eq!(text(&answered.stdout), "Answered. It goes on.\n");
+    assert_eq!(text(&answered.stdout), "Answered. It continues.\n");
     let (status, _, said) = exec.end();
     assert_eq!(status.code(), Some(0), "{said}");
     assert_eq!(stage.wrote("tries"), "try\ntry\n");

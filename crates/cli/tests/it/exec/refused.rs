@@ -95,7 +95,7 @@ fn a_holder_that_does_not_listen_is_named() {
     let ran = stage.run(&[], "touch ran");
     let said = text(&ran.stderr);
     assert_eq!(ran.status.code(), Some(75), "{said}");
-    assert!(said.contains("`unstuck test` (process 4711) holds the project"), "{said}");
+    assert!(said.contains("`unstuck test` (process 4711) has locked the project"), "{said}");
     assert!(!stage.path("ran").exists());
     drop(claim);
     assert!(stage.run(&[], "true").status.success());

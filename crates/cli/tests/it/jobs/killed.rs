@@ -60,7 +60,7 @@ fn the_watcher_takes_over_when_the_holder_of_the_project_ends() {
     // The one that holds the project ends while a job runs.
     stage.let_go("end");
     assert_eq!(holder.status().code(), Some(0));
-    watcher.hear("goes on");
+    watcher.hear("work continues");
     assert_eq!(jobs(&stage, &["pause", "long"]).exit, 0);
     assert_eq!(stage.wrote("begun"), "begun\n", "what runs is not begun again");
     stage.let_go("go");

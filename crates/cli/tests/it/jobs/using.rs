@@ -61,10 +61,10 @@ fn a_paused_job_says_so_and_still_runs_when_asked_for() {
     let stage = project("[[job]]\nname = \"mail\"\nrun = \"echo hi\"\nschedule = \"1h\"\n");
     assert!(jobs(&stage, &["pause", "mail"]).stdout.contains("is paused."));
     assert!(jobs(&stage, &["pause", "mail"]).stdout.contains("paused already"));
-    assert!(jobs(&stage, &[]).stdout.contains("paused; runs only when asked for"));
+    assert!(jobs(&stage, &[]).stdout.contains("paused; runs only on request"));
     assert_eq!(jobs(&stage, &["run", "mail"]).stdout, "hi\n");
     assert!(stage.job("mail").moved.held);
-    assert!(jobs(&stage, &["resume", "mail"]).stdout.contains("at its times again"));
+    assert!(jobs(&stage, &["resume", "mail"]).stdout.contains("on its schedule again"));
     assert!(!stage.job("mail").moved.held);
     assert_eq!(jobs(&stage, &["pause", "unknown"]).exit, 2);
 }

@@ -29,12 +29,12 @@ fn jobs_run_at_their_times_and_their_output_is_kept() {
     let ran = jobs(&stage, &["run", "mail"]);
     assert!(ran.exit == 0 && ran.stderr.contains(".unstuck/logs/mail/"), "{ran}");
     let status = String::from_utf8(stage.unstuck(&["status"]).output().unwrap().stdout).unwrap();
-    assert!(status.contains("Stopped · paused; runs only when asked for"), "{status}");
+    assert!(status.contains("Stopped · paused; runs only on request"), "{status}");
     assert_eq!(watcher.interrupt(), Some(130));
     let log = fs::read_to_string(stage.path(".unstuck/logs/mail/1.log")).unwrap();
     assert!(log.contains("said\n") && log.contains("err\n") && log.contains("nothing to read\n"));
     assert!(stage.run_locks().is_empty());
-    assert!(jobs(&stage, &[]).stdout.contains("nothing runs them at their times"));
+    assert!(jobs(&stage, &[]).stdout.contains("nothing runs them on schedule"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn interrupted_from_the_keyboard_it_ends_what_it_began() {
     running.signal(Signal::INT);
     let (exit, said) = running.end();
     assert_eq!(exit, Some(130), "{said}");
-    assert!(said.contains("`unstuck resume` goes on"), "{said}");
+    assert!(said.contains("`unstuck resume` continues"), "{said}");
     goes_on(&stage);
     assert_eq!(stage.count(|event| matches!(event, Event::RunCrashed { clean: true, .. })), 1);
 }

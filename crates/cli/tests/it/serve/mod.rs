@@ -59,7 +59,7 @@ fn a_server_that_was_killed_goes_on_with_the_build() {
     let id = question["id"].to_string();
     let answered =
         stage.run(&["inbox", "answer", &id, "provide_guidance", "--guidance", "Plainly."]);
-    assert!(answered.stdout.contains("taken up at the next start"), "{answered}");
+    assert!(answered.stdout.contains("takes effect at the next start"), "{answered}");
     let server = Server::start(&stage, &[]);
     server.wait_for("/api/v1/builds/b0", |build| (build["state"] == "completed").then_some(()));
     assert_eq!(server.end(), Some(143));

@@ -51,7 +51,7 @@ fn what_was_checked_is_said_and_so_is_what_was_not() {
         ),
         (
             gate(vec![check("sh a.sh", CheckVerdict::NotMade)]),
-            "One check (“sh a.sh”) could not be made.",
+            "One check (“sh a.sh”) could not be run.",
         ),
         (
             gate(vec![check("sh a.sh", CheckVerdict::Flaky), check("sh b.sh", passed)]),

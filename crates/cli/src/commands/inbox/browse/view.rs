@@ -67,7 +67,7 @@ impl BrowseSheet {
             "questions wait for you",
         ));
         if !board.held {
-            self.push_dim("Nothing is running; answers are taken up at the next start.");
+            self.push_dim("Nothing is running; answers take effect at the next start.");
         }
         for (at, card) in board.cards.iter().enumerate() {
             self.lines.push(String::new());

@@ -122,8 +122,9 @@ impl<'a> JobWatcher<'a> {
                 Err(error) => return error,
             };
             if std::mem::replace(&mut has_begun, true) {
-                self.say
-                    .write_line("the process that held the project has ended; everything goes on.");
+                self.say.write_line(
+                    "the process that had locked the project has ended; work continues.",
+                );
             }
             match self.watch_from(seat, &|_| {}).await {
                 // The holder is gone, and the jobs go on.
@@ -156,9 +157,9 @@ impl<'a> JobWatcher<'a> {
                         self.say.write_event(&recorded, narration, &round.names, &teller).await?;
                     }
                     ProjectMessage::Notice(RunnerNotice::StoreWaiting { message, .. }) => {
-                        self.say.write_line(&format!("{message}. Nothing happens until that is over."));
+                        self.say.write_line(&format!("{message}. Work waits until this is fixed."));
                     }
-                    ProjectMessage::Notice(RunnerNotice::StoreBack) => self.say.write_line("it can be written again."),
+                    ProjectMessage::Notice(RunnerNotice::StoreBack) => self.say.write_line("the store can be written again."),
                     ProjectMessage::Notice(RunnerNotice::Gap) => self.reload_held(&mut round.scheduler).await?,
                     ProjectMessage::Notice(RunnerNotice::Left) => {}
                 },
@@ -229,14 +230,14 @@ impl<'a> JobWatcher<'a> {
                 self.say.write_line(&format!("{difference}."));
             }
             Ok(None) if self.mistake.take().is_some() => {
-                self.say.write_line("the settings are as they were.");
+                self.say.write_line("the settings are unchanged.");
             }
             Ok(None) => {}
             Err(error) => {
                 let mistake = error.to_string();
                 if self.mistake.as_ref() != Some(&mistake) {
                     self.say.write_mistake(&format!(
-                        "the settings cannot be used, so the old ones stay: {mistake}"
+                        "the new settings are not valid, so the old ones stay: {mistake}"
                     ));
                     self.mistake = Some(mistake);
                 }

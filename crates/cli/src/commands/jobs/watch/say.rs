@@ -61,7 +61,7 @@ impl WatchOutput<'_> {
         let count = words::render_count(jobs, "job", "jobs");
         let now = project::now();
         let next = next.map_or_else(
-            || "none has a time; `unstuck jobs run NAME` runs one".to_owned(),
+            || "none has a schedule; `unstuck jobs run NAME` runs one".to_owned(),
             |next| format!("the next one runs {}", when::render_until(next, now)),
         );
         self.write_line(&format!("{count}; {next}. Ctrl-C ends it."));
