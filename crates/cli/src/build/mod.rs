@@ -16,6 +16,3 @@ pub(crate) use repair::{RepairOptions, repair_settings};
 pub(crate) use sandbox::wall_rules;
 pub(crate) use settings::build_settings;
 pub(crate) use task::{complete_task, task_settings};
-
-pub(crate) use crate::project::project_redactor;
-pub(crate) use crate::settings::environment_redactor;

@@ -103,9 +103,7 @@ async fn sweep_while_holding(
     remove: bool,
 ) -> Result<SweepResult, CliError> {
     let line = CommandConnection::open(project, store, VERB).await?;
-    if line.is_held() {
-        let holder = project::current_holder(project).await;
-        let who = holder.map_or_else(|| "another process".to_owned(), |holder| holder.to_string());
+    if let Some(who) = line.other_holder() {
         let hint = "wait until it is done, or stop it; then try again".to_owned();
         return Err(CliError::NotNow { verb: VERB, said: format!("{who} is running here"), hint });
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildId, BuildState, Command, RecordedEvent};
+use unstuck_core::engine::{BuildId, BuildState, Command};
 use unstuck_runner::CommandError;
 use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_store::Store;
@@ -14,7 +14,7 @@ use unstuck_store::tables::BuildRow;
 use crate::args::parse_build_id;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, CommandConnection, LocalProject, which};
+use crate::project::{self, CommandConnection, CommandEvents, LocalProject, which};
 use crate::render::{self, Terminal, words};
 
 /// A project under the control of a verb.
@@ -24,12 +24,6 @@ pub(super) struct ControlSession<'a> {
     terminal: &'a Terminal,
     verb: &'static str,
     json: bool,
-}
-
-pub(super) struct CommandEvents {
-    pub(super) events: Vec<RecordedEvent>,
-    /// Set if another process holds the project and acts on the events.
-    pub(super) held: bool,
 }
 
 impl CommandEvents {
@@ -53,12 +47,9 @@ impl<'a> ControlSession<'a> {
 
     /// Sends a command. A rejection becomes an error whose hint the caller adds with [`with_hint`].
     pub(super) async fn submit_command(&self, command: Command) -> Result<CommandEvents, CliError> {
-        let line = CommandConnection::open(&self.project, &self.store, self.verb).await?;
-        let decided = line.submit_command(command).await;
-        let held = line.is_held();
-        line.close().await?;
-        let events = decided.map_err(|error| self.to_not_now_error(error))?;
-        Ok(CommandEvents { events, held })
+        project::submit_command(&self.project, &self.store, self.verb, command)
+            .await
+            .map_err(|error| self.to_not_now_error(error))
     }
 
     /// Sends several commands and skips those that are rejected; returns how many were accepted.
@@ -83,7 +74,7 @@ impl<'a> ControlSession<'a> {
                 }
             }
         }
-        let held = line.is_held();
+        let held = line.other_holder().is_some();
         line.close().await?;
         failed.map_or(Ok((CommandEvents { events, held }, done)), Err)
     }

@@ -6,11 +6,11 @@ use unstuck_core::time::Span;
 use unstuck_runner::control::ScriptFailure;
 
 use crate::args::{parse_code, parse_span};
-use crate::build::environment_redactor;
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::{self, EnclosingRun};
 use crate::render;
+use crate::settings::environment_redactor;
 
 /// Report from inside a script why it fails
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &FailArgs) -> Result<Exit, CliError> {
 
 /// Reports the failure to the holder. Only a running script can fail like this.
 async fn report_failure(child: &EnclosingRun, stated: ScriptFailure) -> Result<(), CliError> {
-    let client = child.connect().await?;
+    let client = child.connect().await.map_err(|source| ScriptError::Unreachable { source })?;
     match client.own_effect() {
         Some(effect) if matches!(effect.what, EffectKind::Execute { .. }) => {
             client.report_failure(stated).await?;

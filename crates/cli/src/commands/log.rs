@@ -18,12 +18,11 @@ use unstuck_core::engine::{Event, QuestionId, RecordedEvent, TaskId};
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::tell::wanted_action;
 use unstuck_runner::RunnerNotice;
-use unstuck_runner::control::ControlClient;
 use unstuck_store::{BuildLookup, EventPage, Store, StoreError};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
+use crate::project::{self, LocalProject, ProjectConnection};
 use crate::render::{
     Terminal, render_event, render_job_event, style, when, words, write_event_json,
 };
@@ -158,18 +157,18 @@ async fn follow_holder<W: Write>(
     project: &LocalProject,
     reader: &mut LogReader<W>,
 ) -> Result<(), CliError> {
-    let holder = ControlClient::connect(&project.socket_path(), None).await.ok();
+    let holder = ProjectConnection::connect(project).await.ok();
     // Subscribed before the read: an event in between is announced and read once more.
     let notices = match &holder {
-        Some((client, _)) => client.subscribe_notices().await.ok(),
+        Some((connection, _)) => connection.subscribe_notices().await.ok(),
         None => None,
     };
     reader.write_new_events().await?;
-    let (Some((client, _)), Some(mut notices)) = (holder, notices) else { return Ok(()) };
+    let (Some((connection, _)), Some(mut notices)) = (holder, notices) else { return Ok(()) };
     loop {
         let more = tokio::select! {
             more = wait_for_notice(&mut notices) => more,
-            () = client.wait_until_gone() => false,
+            () = connection.wait_until_gone() => false,
         };
         reader.write_new_events().await?;
         if !more {

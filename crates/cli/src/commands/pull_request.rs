@@ -15,10 +15,9 @@ use unstuck_store::tables::{MutationRow, MutationStatus};
 use unstuck_world::connector::{Connector, Credentials};
 
 use super::jobs;
-use crate::build::project_redactor;
 use crate::error::{CliError, LandError};
 use crate::project::once::{self, ActionWait, SingleAction};
-use crate::project::{self, LocalProject, ProjectSession};
+use crate::project::{self, LocalProject, ProjectSession, project_redactor};
 
 /// The prefix of the idempotency key of every pull request.
 const KEY: &str = "github.pr ";

@@ -8,10 +8,10 @@ use unstuck_core::engine::{Command, Event, TaskState};
 use unstuck_runner::collect_kick_commands;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
-use super::control::{CommandEvents, ControlSession, with_hint};
+use super::control::{ControlSession, with_hint};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, which};
+use crate::project::{self, CommandEvents, which};
 use crate::render::{Terminal, words};
 
 /// End a wait early and try now

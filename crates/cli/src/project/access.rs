@@ -15,7 +15,7 @@ use unstuck_world::mcp::{SOCKET, TOKEN};
 
 use super::connection::ProjectConnection;
 use super::folder::{FOLDER, LocalProject};
-use crate::error::{CliError, ScriptError};
+use crate::error::CliError;
 use crate::settings::environment_variable;
 
 /// Maximum number of further attempts to reach a holder.
@@ -27,8 +27,22 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// for a moment and performs no effects; the next holder performs them.
 pub(crate) struct CommandConnection {
     connection: ProjectConnection,
-    /// The loop, if it runs in this process.
-    running: Option<JoinHandle<RunnerResult>>,
+    decider: CommandDecider,
+}
+
+/// The process that decides the commands.
+enum CommandDecider {
+    /// The current process, with its loop.
+    Own(JoinHandle<RunnerResult>),
+    /// Another process.
+    Other(Holder),
+}
+
+/// The events of a command.
+pub(crate) struct CommandEvents {
+    pub(crate) events: Vec<RecordedEvent>,
+    /// Set if another process holds the project and acts on the events.
+    pub(crate) held: bool,
 }
 
 impl CommandConnection {
@@ -38,19 +52,24 @@ impl CommandConnection {
         store: &Arc<dyn Store>,
         verb: &str,
     ) -> Result<Self, CliError> {
-        let join = async || ProjectConnection::connect(project).await.map(|(guest, _)| guest);
+        let join = || ProjectConnection::connect(project);
         Ok(match hold_or_connect(project, store, verb, join).await? {
             ProjectAccess::Ours(runner) => Self {
                 connection: ProjectConnection::Holder(runner.handle()),
-                running: Some(tokio::spawn(runner.run())),
+                decider: CommandDecider::Own(tokio::spawn(runner.run())),
             },
-            ProjectAccess::Theirs(connection) => Self { connection, running: None },
+            ProjectAccess::Theirs((connection, holder)) => {
+                Self { connection, decider: CommandDecider::Other(holder) }
+            }
         })
     }
 
-    /// Returns whether another process holds the project and performs the effects.
-    pub(crate) const fn is_held(&self) -> bool {
-        self.running.is_none()
+    /// Returns the other process that holds the project and performs the effects, if there is one.
+    pub(crate) const fn other_holder(&self) -> Option<&Holder> {
+        match &self.decider {
+            CommandDecider::Own(_) => None,
+            CommandDecider::Other(holder) => Some(holder),
+        }
     }
 
     /// Sends a command; returns when its events are on disk.
@@ -63,7 +82,7 @@ impl CommandConnection {
 
     /// Releases the project, if this process holds it.
     pub(crate) async fn close(self) -> Result<(), CliError> {
-        if let Some(running) = self.running {
+        if let CommandDecider::Own(running) = self.decider {
             self.connection.end_work().await;
             running.await.map_err(|_| CommandError::Ended)??;
         }
@@ -77,11 +96,12 @@ pub(crate) async fn submit_command(
     store: &Arc<dyn Store>,
     verb: &str,
     command: Command,
-) -> Result<Vec<RecordedEvent>, CliError> {
+) -> Result<CommandEvents, CliError> {
     let line = CommandConnection::open(project, store, verb).await?;
     let decided = line.submit_command(command).await;
+    let held = line.other_holder().is_some();
     line.close().await?;
-    decided
+    Ok(CommandEvents { events: decided?, held })
 }
 
 /// Tells the holder that there is an answer, and returns whether it was reached. Without a holder, or while
@@ -177,29 +197,20 @@ impl EnclosingRun {
         Some(Self { socket: given(SOCKET)?.into(), token: given(TOKEN)? })
     }
 
-    /// Returns the root of the project.
+    /// Returns the root of the project; the socket is in its `.unstuck/` folder or in that of a run.
     pub(crate) fn project_root(&self) -> Option<&Path> {
-        project_of_socket(&self.socket)
+        self.socket.ancestors().find(|folder| folder.ends_with(FOLDER))?.parent()
     }
 
     /// Connects to the holder, with retries, because between two holders there is a moment without one.
-    pub(crate) async fn connect(&self) -> Result<ControlClient, CliError> {
-        let unreachable = |source| ScriptError::Unreachable { source };
+    pub(crate) async fn connect(&self) -> io::Result<ControlClient> {
         let mut attempts = ConnectAttempts::new();
         loop {
             match ControlClient::connect(&self.socket, Some(self.token.clone())).await {
                 Ok((client, _)) => return Ok(client),
-                Err(source) if source.kind() == ErrorKind::PermissionDenied => {
-                    return Err(unreachable(source).into());
-                }
-                Err(source) => attempts.wait_after(source).await.map_err(unreachable)?,
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error),
+                Err(error) => attempts.wait_after(error).await?,
             }
         }
     }
-}
-
-/// Returns the root of the project that a socket belongs to; the socket is in its `.unstuck/` folder or in
-/// that of a run.
-pub(crate) fn project_of_socket(socket: &Path) -> Option<&Path> {
-    socket.ancestors().find(|folder| folder.ends_with(FOLDER))?.parent()
 }

@@ -33,7 +33,7 @@ pub(crate) enum ProjectConnection {
 
 impl ProjectConnection {
     /// Connects to the holder, another process.
-    pub(super) async fn connect(project: &LocalProject) -> io::Result<(Self, Holder)> {
+    pub(crate) async fn connect(project: &LocalProject) -> io::Result<(Self, Holder)> {
         let (client, holder) = ControlClient::connect(&project.socket_path(), None).await?;
         Ok((Self::Guest(client), holder))
     }
@@ -104,7 +104,7 @@ impl ProjectConnection {
     }
 
     /// Returns the reason why the build of a task is held.
-    pub(super) async fn hold_reason(&self, task: TaskId) -> Result<Option<HoldReason>, CliError> {
+    pub(crate) async fn hold_reason(&self, task: TaskId) -> Result<Option<HoldReason>, CliError> {
         match self.query_state(StateQuery::Held { task }).await? {
             StateQueryResult::Held(reason) => Ok(reason),
             _ => Err(unexpected_result("a hold")),

@@ -10,8 +10,7 @@ mod session;
 pub(crate) mod which;
 
 pub(crate) use access::{
-    CommandConnection, EnclosingRun, current_holder, project_of_socket, submit_command,
-    take_answers,
+    CommandConnection, CommandEvents, EnclosingRun, current_holder, submit_command, take_answers,
 };
 pub(crate) use connection::ProjectConnection;
 pub(crate) use folder::{
@@ -21,5 +20,5 @@ pub(crate) use notify::open_channels;
 pub(crate) use process::{
     EndSignal, EndSignals, create_runtime, own_guard, refuse_inside_run, require_descriptors,
 };
-pub(crate) use session::{ProjectMessage, ProjectSession};
+pub(crate) use session::{ProjectMessage, ProjectSession, leave_session, with_session};
 pub(crate) use which::{find_task, find_tasks};

@@ -18,7 +18,7 @@ use unstuck_world::process::FileLock;
 
 use super::connection::ProjectConnection;
 use super::folder::LocalProject;
-use super::session::ProjectSession;
+use super::session::{ProjectSession, leave_session, with_session};
 use crate::error::CliError;
 
 /// An action that is to be performed once.
@@ -99,19 +99,18 @@ pub(crate) async fn perform_once(
 ) -> Result<Option<SingleActionResult>, CliError> {
     let store = project.open_or_create_store()?;
     let mut turn = None;
-    loop {
-        let session = ProjectSession::open(project, &store, once.verb).await?;
-        let came =
-            match attempt_action(&session, project, &once, (&mut turn, &belongs, patience)).await {
-                Ok(ActionFollowOutcome::HolderGone) => continue,
-                Err(error) if session.is_holder_gone(&error) => continue,
-                Ok(ActionFollowOutcome::Settled(settled)) => Some(settled),
-                Ok(ActionFollowOutcome::GivenUp) => None,
-                Err(error) => return Err(error),
-            };
-        session.leave().await?;
-        return Ok(came);
-    }
+    let attempt = async |session: &mut ProjectSession| {
+        let context = (&mut turn, &belongs as &dyn Fn(TaskId), patience);
+        Ok(match attempt_action(session, project, &once, context).await? {
+            ActionFollowOutcome::HolderGone => None,
+            ActionFollowOutcome::Settled(settled) => Some(Some(settled)),
+            ActionFollowOutcome::GivenUp => Some(None),
+        })
+    };
+    let mut place = None;
+    let came = with_session(project, &store, once.verb, &mut place, attempt).await?;
+    leave_session(place).await?;
+    Ok(came)
 }
 
 /// Performs the action over an open connection, without a time limit.

@@ -136,6 +136,35 @@ impl ProjectSession {
     }
 }
 
+/// Works in a session across changes of the holder: `work` is repeated in a new session when it returns
+/// `None`, or an error that means that the holder is gone. The session is in `place` while it is open.
+pub(crate) async fn with_session<T>(
+    project: &LocalProject,
+    store: &Arc<dyn Store>,
+    verb: &str,
+    place: &mut Option<ProjectSession>,
+    mut work: impl AsyncFnMut(&mut ProjectSession) -> Result<Option<T>, CliError>,
+) -> Result<T, CliError> {
+    loop {
+        *place = None;
+        let session = place.insert(ProjectSession::open(project, store, verb).await?);
+        match work(session).await {
+            Ok(Some(done)) => return Ok(done),
+            Ok(None) => {}
+            Err(error) if session.is_holder_gone(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Leaves the session, if one is open.
+pub(crate) async fn leave_session(place: Option<ProjectSession>) -> Result<(), CliError> {
+    match place {
+        Some(session) => session.leave().await,
+        None => Ok(()),
+    }
+}
+
 impl Deref for ProjectSession {
     type Target = ProjectConnection;
 

@@ -13,10 +13,9 @@ use unstuck_world::redact::Redactor;
 use super::elsewhere::{
     FOLDERS, find_elsewhere, is_task_file, read_bounded, shown_path, task_files,
 };
-use crate::build::project_redactor;
 use crate::error::{CliError, TasksError};
 use crate::problem::InputProblem;
-use crate::project::LocalProject;
+use crate::project::{LocalProject, project_redactor};
 use crate::render;
 use crate::render::words::plain_line;
 

@@ -13,7 +13,7 @@ use super::repair::JobRepair;
 use super::tell::JobReporter;
 use super::wait::{JobEnding, follow_until_end};
 use crate::error::CliError;
-use crate::project::{EndSignal, EndSignals, LocalProject, ProjectSession};
+use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectSession};
 
 /// A job that is kept alive, with the parts needed for it.
 pub(in crate::commands) struct JobFollower<'a> {
@@ -56,34 +56,25 @@ impl JobFollower<'_> {
         place: &mut Option<ProjectSession>,
         max_wait: Option<Span>,
     ) -> Result<JobEnding, CliError> {
-        loop {
-            let seat = place.insert(ProjectSession::open(self.project, self.store, "exec").await?);
-            match self.follow_from(seat, max_wait).await {
-                // The holder is gone, and the job goes on.
-                Ok(JobEnding::HolderGone) => {}
-                Err(error) if seat.is_holder_gone(&error) => {}
-                ended => return ended,
-            }
-        }
+        let follow = async |seat: &mut ProjectSession| self.follow_from(seat, max_wait).await;
+        project::with_session(self.project, self.store, "exec", place, follow).await
     }
 
     async fn follow_from(
         &self,
         seat: &mut ProjectSession,
         max_wait: Option<Span>,
-    ) -> Result<JobEnding, CliError> {
+    ) -> Result<Option<JobEnding>, CliError> {
         let Self { project, store, repair, world, teller } = *self;
         repair.attach_to(world, seat, store, project);
         let taken = take_up_job(seat, project, repair, world, teller, max_wait).await?;
-        let Some(task) = taken else { return Ok(JobEnding::Busy) };
+        let Some(task) = taken else { return Ok(Some(JobEnding::Busy)) };
         follow_until_end(seat, task, teller, max_wait).await
     }
 
     /// Leaves the project and ends all processes of the job.
     async fn leave(&self, seat: Option<ProjectSession>) -> Result<(), CliError> {
-        if let Some(seat) = seat {
-            seat.leave().await?;
-        }
+        project::leave_session(seat).await?;
         self.world.stop_effects().await;
         Ok(())
     }

@@ -26,10 +26,9 @@ use self::repair::command_name;
 pub(crate) use self::tell::{JobReporter, MessageFormat};
 pub(crate) use self::wait::{JobEnding, follow_until_end};
 use crate::args::parse_span;
-use crate::build::project_redactor;
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
+use crate::project::{self, LocalProject, project_redactor};
 use crate::render::Terminal;
 use crate::settings::ScriptPhase;
 

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep_until};
 use unstuck_core::engine::{Event, QuestionId, RecordedEvent, TaskId, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
-use unstuck_runner::{HoldReason, RunnerNotice, StateQuery, StateQueryResult};
+use unstuck_runner::{HoldReason, RunnerNotice};
 
 use super::tell::JobReporter;
 use crate::error::CliError;
@@ -30,14 +30,13 @@ pub(crate) enum JobEnding {
     Busy,
     /// A signal ended this process.
     Signal(EndSignal),
-    HolderGone,
 }
 
 impl JobEnding {
     pub(crate) const fn to_exit(self) -> Exit {
         match self {
             Self::Done => Exit::Done,
-            Self::LeftOut | Self::HolderGone => Exit::SomeFailed,
+            Self::LeftOut => Exit::SomeFailed,
             Self::Failed(code) => Exit::from_code(code),
             Self::NeedsPerson => Exit::Waiting,
             Self::Paused => Exit::Paused,
@@ -47,23 +46,23 @@ impl JobEnding {
     }
 }
 
-/// Follows a task until there is nothing left to wait for.
+/// Follows a task until there is nothing left to wait for; returns `None` if the holder is gone before.
 pub(crate) async fn follow_until_end(
     seat: &mut ProjectSession,
     task: TaskId,
     teller: &JobReporter,
     max_wait: Option<Span>,
-) -> Result<JobEnding, CliError> {
+) -> Result<Option<JobEnding>, CliError> {
     let mut followed = TaskFollower { task, teller, max_wait, patience: PersonWait::default() };
     // The state may have changed before the subscription.
     if let Some(ending) = followed.check_state(seat).await? {
-        return Ok(ending);
+        return Ok(Some(ending));
     }
     loop {
         let ending = tokio::select! {
             biased;
             heard = seat.next_message() => match heard? {
-                ProjectMessage::HolderGone => Some(JobEnding::HolderGone),
+                ProjectMessage::HolderGone => return Ok(None),
                 ProjectMessage::Notice(RunnerNotice::Event { recorded, narration }) => {
                     teller.report_event(task, &recorded, narration.as_deref());
                     followed.on_event(seat, &recorded).await?
@@ -81,7 +80,7 @@ pub(crate) async fn follow_until_end(
             },
             () = sleep_until_deadline(followed.patience.until) => Some(followed.patience.to_ending()),
         };
-        if let Some(ending) = ending {
+        if ending.is_some() {
             return Ok(ending);
         }
     }
@@ -172,17 +171,15 @@ impl TaskFollower<'_> {
 
     /// Checks whether all jobs are held, because of too many open questions or by a person.
     async fn check_held(&mut self, seat: &ProjectSession) -> Result<Option<JobEnding>, CliError> {
-        match seat.query_state(StateQuery::Held { task: self.task }).await? {
-            StateQueryResult::Held(Some(HoldReason::Question(question))) => {
-                self.wait_for_answer(question).await
-            }
-            StateQueryResult::Held(Some(HoldReason::Person)) => {
+        match seat.hold_reason(self.task).await? {
+            Some(HoldReason::Question(question)) => self.wait_for_answer(question).await,
+            Some(HoldReason::Person) => {
                 if !std::mem::replace(&mut self.patience.is_held, true) {
                     self.teller.report_all_paused();
                 }
                 Ok(self.start_wait())
             }
-            _ => Ok(None),
+            None => Ok(None),
         }
     }
 

@@ -10,10 +10,9 @@ use unstuck_store::tables::{BuildRow, QuestionRow, QuestionStatus, TaskRow};
 use unstuck_store::{Answer, AnswerError};
 
 use super::InboxContext;
-use crate::build::project_redactor;
 use crate::commands::status::Performers;
 use crate::error::{CliError, InboxError};
-use crate::project;
+use crate::project::{self, project_redactor};
 use crate::render::stand::TaskPerformer;
 use crate::render::{self, words};
 
@@ -175,13 +174,12 @@ pub(super) async fn request_lookup(
     if !row.can_check() {
         return Err(InboxError::NothingToCheck { question }.into());
     }
-    let held = project::current_holder(&desk.project).await.is_some();
     let command = Command::CheckAgain { question };
-    let events = project::submit_command(&desk.project, &desk.store, "inbox", command).await?;
-    let said = if held {
+    let sent = project::submit_command(&desk.project, &desk.store, "inbox", command).await?;
+    let said = if sent.held {
         "It is being looked up again. `unstuck log` shows what came of it."
     } else {
         "It is looked up again at the next start."
     };
-    Ok((events, said))
+    Ok((sent.events, said))
 }

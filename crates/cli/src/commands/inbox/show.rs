@@ -8,9 +8,8 @@ use unstuck_store::tables::{QuestionStatus, TaskRow};
 use unstuck_world::workspace::{self, Workspace, WorkspaceKey};
 
 use super::{Asked, InboxContext, list};
-use crate::build::project_redactor;
 use crate::error::{CliError, InboxError};
-use crate::project;
+use crate::project::{self, project_redactor};
 use crate::render::{self, style, when, words, wrap_text};
 
 /// Maximum number of task names.

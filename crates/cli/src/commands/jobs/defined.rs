@@ -17,7 +17,7 @@ use unstuck_world::process::{GuardCommand, OwnInput};
 use unstuck_world::redact::Redactor;
 
 use crate::error::{CliError, JobsError, ScriptError};
-use crate::project::LocalProject;
+use crate::project::{LocalProject, project_redactor};
 use crate::settings::{JobSettings, ResolvedSettings};
 
 /// Maximum length of a title that is taken from a goal.
@@ -123,7 +123,7 @@ impl ScriptFactory {
         let path = project.token_key_path();
         let unusable = |source| CliError::Folder { place: path.display().to_string(), source };
         let key = TokenKey::open(&path).map_err(unusable)?;
-        let redactor = crate::build::project_redactor(project);
+        let redactor = project_redactor(project);
         Ok(Self { guard: crate::project::own_guard()?, key, redactor })
     }
 

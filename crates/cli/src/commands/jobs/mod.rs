@@ -23,10 +23,9 @@ pub(super) use self::watch::{JobWatcher, WatchOutputMode, find_watcher, wait_unt
 use super::control::ControlSession;
 use super::exec::MessageFormat;
 use crate::args::parse_span;
-use crate::build::project_redactor;
 use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
+use crate::project::{self, LocalProject, project_redactor};
 use crate::render::Terminal;
 
 /// Run scripts on a schedule and keep them alive

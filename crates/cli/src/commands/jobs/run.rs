@@ -94,12 +94,10 @@ impl JobRun<'_> {
             // The job belongs to the watcher, and goes on after a signal.
             signal = signals.next() => Some(JobEnding::Signal(signal)),
             () = watch::wait_until_watcher_gone(self.project) => None,
-            ending = follow_until_end(&mut seat, row.id, &teller, self.max_wait) => Some(ending?),
+            ending = follow_until_end(&mut seat, row.id, &teller, self.max_wait) => ending?,
         };
         seat.leave().await?;
-        let Some(ending) = ending.filter(|ending| *ending != JobEnding::HolderGone) else {
-            return Ok(None);
-        };
+        let Some(ending) = ending else { return Ok(None) };
         if self.saying == MessageFormat::Words {
             let rows = find_job_rows(self.store.as_ref(), self.project.name()).await?;
             let firing = rows.get(name).map_or(row.moved.firing, |row| row.moved.firing);

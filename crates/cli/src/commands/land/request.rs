@@ -15,10 +15,10 @@ use unstuck_world::validate::GateChecks;
 use unstuck_world::workspace::{self, Shell};
 
 use super::plan::LandingPlan;
-use crate::build::{project_redactor, wall_rules};
+use crate::build::wall_rules;
 use crate::commands::report;
 use crate::error::{CliError, LandError};
-use crate::project::{self, LocalProject, own_guard};
+use crate::project::{self, LocalProject, own_guard, project_redactor};
 use crate::settings::{GithubSettings, Settings, environment_variable};
 
 /// The host of the service that needs no configured address.

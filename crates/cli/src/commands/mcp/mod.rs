@@ -24,11 +24,11 @@ use self::answer::{AfterCall, answer_call};
 use self::session::McpSessions;
 pub(super) use self::session::is_client_task;
 use self::target::{CallTarget, McpRun};
-use crate::build::environment_redactor;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, EnclosingRun, LocalProject};
 use crate::render::Terminal;
+use crate::settings::environment_redactor;
 
 /// Start an MCP server for agents on standard input and output
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ pub(crate) fn run(
 /// Returns the destination of calls: the run of a child process, or else the project of the directory.
 fn find_target(dir: Option<&Path>) -> Result<CallTarget, CliError> {
     match EnclosingRun::from_environment() {
-        Some(EnclosingRun { socket, token }) => Ok(CallTarget::Run(McpRun::new(socket, token))),
+        Some(run) => Ok(CallTarget::Run(McpRun::new(run))),
         None => Ok(CallTarget::Sessions(McpSessions::new(LocalProject::find(dir)?))),
     }
 }

@@ -1,7 +1,7 @@
 //! The destination of calls: the run around this process, whose token identifies the caller and whose holder
 //! decides, or sessions of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -12,7 +12,7 @@ use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
 use super::session::McpSessions;
 use super::words::ToolError;
 use crate::error::CliError;
-use crate::project::project_of_socket;
+use crate::project::EnclosingRun;
 
 /// The destination of calls.
 pub(super) enum CallTarget {
@@ -61,19 +61,18 @@ const HANDOVER_PAUSE: Duration = Duration::from_millis(50);
 
 /// The run around this process.
 pub(super) struct McpRun {
-    socket: PathBuf,
-    token: String,
+    enclosing: EnclosingRun,
     client: Option<ControlClient>,
 }
 
 impl McpRun {
-    pub(super) const fn new(socket: PathBuf, token: String) -> Self {
-        Self { socket, token, client: None }
+    pub(super) const fn new(enclosing: EnclosingRun) -> Self {
+        Self { enclosing, client: None }
     }
 
     /// Returns the root of the project.
     pub(super) fn project_root(&self) -> Option<&Path> {
-        project_of_socket(&self.socket)
+        self.enclosing.project_root()
     }
 
     pub(super) async fn current_effect(&mut self) -> Result<Effect, ToolError> {
@@ -124,8 +123,8 @@ impl McpRun {
         if let Some(client) = &self.client {
             return Ok(client.clone());
         }
-        match ControlClient::connect(&self.socket, Some(self.token.clone())).await {
-            Ok((client, _)) => Ok(self.client.insert(client).clone()),
+        match self.enclosing.connect().await {
+            Ok(client) => Ok(self.client.insert(client).clone()),
             Err(error) => Err(ToolError(
                 Code::EnvUnavailable,
                 format!("Unstuck cannot be reached from here: {error}."),

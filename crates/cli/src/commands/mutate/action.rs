@@ -25,9 +25,8 @@ use unstuck_world::process::{
 use unstuck_world::tool::{Declaration, DeclarationPolicy, IrreversibleAction};
 
 use super::{MutateArgs, MutateKeyScope};
-use crate::build::project_redactor;
 use crate::error::{CliError, ScriptError};
-use crate::project::{self, LocalProject};
+use crate::project::{self, LocalProject, project_redactor};
 use crate::render::words;
 use crate::settings::environment_variable;
 

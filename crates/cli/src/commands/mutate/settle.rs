@@ -17,11 +17,10 @@ use unstuck_world::tool::DeclarationPolicy;
 
 use super::MutateArgs;
 use super::action::{self, CommandAction};
-use crate::build::project_redactor;
-use crate::error::CliError;
+use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::once::{self, ActionWait, Hindrance};
-use crate::project::{EnclosingRun, LocalProject};
+use crate::project::{EnclosingRun, LocalProject, project_redactor};
 use crate::render;
 
 /// The refusal for a repair, which may only change the script.
@@ -53,7 +52,7 @@ pub(super) async fn settle_inside(
     action: &Arc<CommandAction>,
     patience: &ActionWait,
 ) -> Result<MutateOutcome, CliError> {
-    let client = child.connect().await?;
+    let client = child.connect().await.map_err(|source| ScriptError::Unreachable { source })?;
     let Some(effect) = client.own_effect().cloned() else {
         return Ok(Err(DecideError::Stale).into());
     };

@@ -33,14 +33,13 @@ pub(super) enum BuildsEnding {
     Background,
     /// A signal ended this process.
     Signal(EndSignal),
-    HolderGone,
 }
 
 impl BuildsEnding {
     pub(super) const fn to_exit(self) -> Exit {
         match self {
             Self::NothingToDo | Self::Done | Self::Background => Exit::Done,
-            Self::SomeNotDone | Self::HolderGone => Exit::SomeFailed,
+            Self::SomeNotDone => Exit::SomeFailed,
             Self::Failed(code) => Exit::from_code(code),
             Self::NeedsPerson => Exit::Waiting,
             Self::Limited => Exit::Limited,

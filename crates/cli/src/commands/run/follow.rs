@@ -70,7 +70,7 @@ fn duration_until(now: &Zoned, time: jiff::civil::Time) -> Duration {
     now.duration_until(&next).try_into().unwrap_or_default()
 }
 
-/// Follows builds until there is nothing left to wait for.
+/// Follows builds until there is nothing left to wait for; returns `None` if the holder is gone before.
 pub(super) async fn follow_until_end(
     seat: &mut ProjectSession,
     store: &Arc<dyn Store>,
@@ -78,12 +78,12 @@ pub(super) async fn follow_until_end(
     builds: &[BuildId],
     view: &mut RunOutput<'_>,
     patience: &mut FollowLimits,
-) -> Result<BuildsEnding, CliError> {
+) -> Result<Option<BuildsEnding>, CliError> {
     let mut failed = None;
     let stand = BuildsLookup { store, project, builds };
     // The state may have changed before the subscription.
     if let Some(ending) = stand.look_up_ending(seat, failed, patience).await? {
-        return Ok(ending);
+        return Ok(Some(ending));
     }
     loop {
         let until = patience.until;
@@ -91,7 +91,7 @@ pub(super) async fn follow_until_end(
         tokio::select! {
             biased;
             heard = seat.next_message() => match heard? {
-                ProjectMessage::HolderGone => return Ok(BuildsEnding::HolderGone),
+                ProjectMessage::HolderGone => return Ok(None),
                 ProjectMessage::Notice(notice) => {
                     if let RunnerNotice::Event { recorded, .. } = &notice {
                         failed = failed.or_else(|| failure_code(recorded, builds));
@@ -100,7 +100,7 @@ pub(super) async fn follow_until_end(
                     if needs_lookup(&notice)
                         && let Some(ending) = stand.look_up_ending(seat, failed, patience).await?
                     {
-                        return Ok(ending);
+                        return Ok(Some(ending));
                     }
                 }
             },
@@ -110,7 +110,8 @@ pub(super) async fn follow_until_end(
             }
             () = sleep_until_some(over) => {
                 let waiting = patience.waiting.map(|(whom, _)| whom);
-                return Ok(waiting.map_or(BuildsEnding::NeedsPerson, FollowWaitReason::to_ending));
+                let ending = waiting.map_or(BuildsEnding::NeedsPerson, FollowWaitReason::to_ending);
+                return Ok(Some(ending));
             }
             wanted = view.next_request() => match wanted? {
                 LiveRequest::Look => view.draw().await?,
@@ -121,10 +122,10 @@ pub(super) async fn follow_until_end(
                     let _ = seat.submit_command(Command::JudgeBase { build, belongs }).await;
                 }
                 LiveRequest::Pause => pause_builds(seat, builds).await,
-                LiveRequest::Background => return Ok(BuildsEnding::Background),
+                LiveRequest::Background => return Ok(Some(BuildsEnding::Background)),
                 LiveRequest::End(signal) => {
                     view.report_ending()?;
-                    return Ok(BuildsEnding::Signal(signal));
+                    return Ok(Some(BuildsEnding::Signal(signal)));
                 }
             },
         }

@@ -60,7 +60,7 @@ impl RunWork<'_> {
         tokio::select! {
             biased;
             signal = signals.next() => return Ok(signal.to_exit()),
-            left = leave_project(seat) => left?,
+            left = project::leave_session(seat) => left?,
         }
         view.close(&ending).await?;
         match ending {
@@ -89,49 +89,43 @@ impl RunWork<'_> {
             return Ok(BuildsEnding::NothingToDo);
         }
         let mut performing = PerformedBuilds::new(self.project);
-        loop {
-            let seat = place.insert(ProjectSession::open(self.project, store, verb).await?);
+        let follow = async |seat: &mut ProjectSession| {
             self.start_server(seat, store, aside, view).await?;
-            let followed = async {
-                performing.move_to(seat.connection()).await?;
-                if let Some(aside) = aside {
-                    aside.connect(seat.connection()).await?;
-                }
-                match &plan {
-                    Some(plan) if builds.is_empty() => {
-                        // A previous holder may have started the build without a response.
-                        let begun = if std::mem::replace(&mut is_asked_for, true) {
-                            self.find_begun_build(store, plan, &before).await?
-                        } else {
-                            None
-                        };
-                        builds.push(match begun {
-                            Some(build) => build,
-                            None => {
-                                self.crew.require_free_branch(store).await?;
-                                self.crew.start_build(seat.connection(), plan.clone()).await?
-                            }
-                        });
-                    }
-                    _ => self.crew.resume_builds(seat, store, &builds).await?,
-                }
-                let waited_for = OtherPerformers::WaitedFor;
-                self.crew
-                    .perform_builds(&mut performing, seat.connection(), store, &builds, waited_for)
-                    .await?;
-                view.follow_builds(&builds).await?;
-                follow::follow_until_end(seat, store, self.project, &builds, view, &mut patience)
-                    .await
-            };
-            match followed.await {
-                // The holder is gone, and the work goes on.
-                Ok(BuildsEnding::HolderGone) => {}
-                Err(error) if seat.is_holder_gone(&error) => {}
-                Ok(over @ (BuildsEnding::Done | BuildsEnding::SomeNotDone)) => {
-                    return self.open_pull_requests(seat, store, &builds, view, over).await;
-                }
-                ended => return ended,
+            performing.move_to(seat.connection()).await?;
+            if let Some(aside) = aside.as_ref() {
+                aside.connect(seat.connection()).await?;
             }
+            match &plan {
+                Some(plan) if builds.is_empty() => {
+                    // A previous holder may have started the build without a response.
+                    let begun = if std::mem::replace(&mut is_asked_for, true) {
+                        self.find_begun_build(store, plan, &before).await?
+                    } else {
+                        None
+                    };
+                    builds.push(match begun {
+                        Some(build) => build,
+                        None => {
+                            self.crew.require_free_branch(store).await?;
+                            self.crew.start_build(seat.connection(), plan.clone()).await?
+                        }
+                    });
+                }
+                _ => self.crew.resume_builds(seat, store, &builds).await?,
+            }
+            let waited_for = OtherPerformers::WaitedFor;
+            self.crew
+                .perform_builds(&mut performing, seat.connection(), store, &builds, waited_for)
+                .await?;
+            view.follow_builds(&builds).await?;
+            follow::follow_until_end(seat, store, self.project, &builds, view, &mut patience).await
+        };
+        let ending = project::with_session(self.project, store, verb, place, follow).await?;
+        match (ending, place) {
+            (BuildsEnding::Done | BuildsEnding::SomeNotDone, Some(seat)) => {
+                self.open_pull_requests(seat, store, &builds, view, ending).await
+            }
+            _ => Ok(ending),
         }
     }
 
@@ -234,13 +228,6 @@ impl RunWork<'_> {
 }
 
 /// Leaves the project, so that nothing keeps running.
-async fn leave_project(seat: Option<ProjectSession>) -> Result<(), CliError> {
-    match seat {
-        Some(seat) => seat.leave().await,
-        None => Ok(()),
-    }
-}
-
 /// Starts this command again in the background.
 pub(super) fn start_in_background(
     project: &LocalProject,

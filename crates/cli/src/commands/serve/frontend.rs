@@ -16,7 +16,7 @@ use unstuck_server::auth::{
 use unstuck_server::{ProjectRegistration, ServerState, build_app, serve_http};
 use unstuck_store::Store;
 
-use super::desk::ServedProjectHost;
+use super::project_host::ServedProjectHost;
 use crate::error::{CliError, ServeError};
 use crate::project::{self, LocalProject, ProjectConnection};
 use crate::settings::ServerSettings;

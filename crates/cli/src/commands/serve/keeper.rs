@@ -11,11 +11,11 @@ use unstuck_runner::RunnerNotice;
 use unstuck_server::ServerState;
 use unstuck_store::Store;
 
-use super::desk::{ServedProjectHost, render_error_line};
+use super::project_host::{ServedProjectHost, render_error_line};
 use crate::commands::builds::{BuildWorkers, OtherPerformers, load_open_builds};
 use crate::commands::jobs::{self, JobWatcher, WatchOutputMode};
 use crate::error::{CliError, JobsError};
-use crate::project::{LocalProject, ProjectConnection, ProjectMessage, ProjectSession};
+use crate::project::{self, LocalProject, ProjectConnection, ProjectMessage, ProjectSession};
 use crate::render;
 
 /// First pause before a project with an error is tried again, because the error may pass; each pause is
@@ -68,34 +68,29 @@ impl ProjectSupervisor {
         begun: &mut Option<oneshot::Sender<()>>,
     ) -> Result<(), CliError> {
         let mut watch = self.open_watcher().await?;
-        loop {
-            let mut seat = ProjectSession::open(&self.project, &self.store, "serve").await?;
+        let mut place = None;
+        let supervise = async |seat: &mut ProjectSession| {
             let ended = tokio::select! {
-                () = self.stop.cancelled() => None,
-                ended = self.supervise_from(&mut seat, &mut watch, begun) => Some(ended),
+                () = self.stop.cancelled() => Ok(Some(())),
+                ended = self.supervise_from(seat, &mut watch, begun) => ended.map(|()| None),
             };
             self.desk.disconnect();
-            match ended {
-                None => {
-                    self.desk.lock_performing().await.end_all();
-                    seat.leave().await?;
-                    if let Some(watch) = watch {
-                        watch.end_processes().await;
-                    }
-                    return Ok(());
-                }
-                // The holder is gone, and the work goes on.
-                Some(Ok(())) => {}
-                Some(Err(error)) if seat.is_holder_gone(&error) => {}
-                Some(Err(error)) => {
-                    // Other processes can take the project meanwhile; a further error on leaving adds
-                    // nothing.
-                    self.desk.lock_performing().await.end_all();
-                    let _ = seat.leave().await;
-                    return Err(error);
-                }
+            ended
+        };
+        let (project, store) = (&self.project, &self.store);
+        let ended = project::with_session(project, store, "serve", &mut place, supervise).await;
+        if ended.is_ok() {
+            self.desk.lock_performing().await.end_all();
+            project::leave_session(place).await?;
+            if let Some(watch) = watch {
+                watch.end_processes().await;
             }
+        } else if place.is_some() {
+            // Other processes can take the project meanwhile; a further error on leaving adds nothing.
+            self.desk.lock_performing().await.end_all();
+            let _ = project::leave_session(place).await;
         }
+        ended
     }
 
     /// Becomes the watcher, unless another process is.

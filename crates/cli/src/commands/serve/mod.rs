@@ -1,8 +1,8 @@
 //! `unstuck serve`: serves the inbox, the pages and the API of several projects.
 
-mod desk;
 mod frontend;
 mod keeper;
+mod project_host;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
 
-use self::desk::ServedProjectHost;
 pub(super) use self::frontend::{HttpFrontend, RunServer};
 use self::keeper::ProjectSupervisor;
+use self::project_host::ServedProjectHost;
 use crate::error::{CliError, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, EndSignal, EndSignals, LocalProject};

@@ -6,6 +6,7 @@ mod ready;
 mod say;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fs;
 use std::sync::Arc;
 
@@ -99,9 +100,7 @@ impl<'a> JobWatcher<'a> {
         };
         self.say.write_line("ending. Once more to end at once.");
         let leave = async {
-            if let Some(seat) = seat {
-                seat.leave().await?;
-            }
+            project::leave_session(seat).await?;
             self.end_processes().await;
             Ok::<_, CliError>(())
         };
@@ -115,24 +114,19 @@ impl<'a> JobWatcher<'a> {
 
     /// Runs the jobs across changes of the holder, until an error.
     async fn run_until_error(&mut self, place: &mut Option<ProjectSession>) -> CliError {
+        let (project, store) = (self.project, self.store);
         let mut has_begun = false;
-        loop {
-            let seat = match ProjectSession::open(self.project, self.store, "jobs --watch").await {
-                Ok(seat) => place.insert(seat),
-                Err(error) => return error,
-            };
+        let watch = async |seat: &mut ProjectSession| {
             if std::mem::replace(&mut has_begun, true) {
                 self.say.write_line(
                     "the process that had locked the project has ended; work continues.",
                 );
             }
-            match self.watch_from(seat, &|_| {}).await {
-                // The holder is gone, and the jobs go on.
-                Ok(()) => {}
-                Err(error) if seat.is_holder_gone(&error) => {}
-                Err(error) => return error,
-            }
-        }
+            self.watch_from(seat, &|_| {}).await?;
+            Ok(None::<Infallible>)
+        };
+        let Err(error) = project::with_session(project, store, "jobs --watch", place, watch).await;
+        error
     }
 
     /// Runs the jobs from a seat; `heard` receives all messages. Returns when the holder is gone.

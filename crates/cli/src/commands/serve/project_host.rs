@@ -17,13 +17,12 @@ use unstuck_server::{
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
 
-use crate::build::project_redactor;
 use crate::commands::builds::{
     BuildWorkers, OtherPerformers, PerformedBuilds, goal_task, load_open_builds, project_tasks,
 };
 use crate::commands::jobs;
 use crate::error::CliError;
-use crate::project::{self, LocalProject, ProjectConnection};
+use crate::project::{self, LocalProject, ProjectConnection, project_redactor};
 use crate::settings::InboxAudienceSetting;
 
 /// Maximum time that a request waits while the holder changes, which takes a moment.
@@ -169,7 +168,13 @@ impl ProjectHost for ServedProjectHost {
     }
 
     async fn take_answers(&self) -> Result<bool, ProjectHostError> {
-        project::take_answers(&self.project).await.map_err(|_| ProjectHostError::ChangingHands)
+        let own = self.post.borrow().clone().filter(|post| post.holder_handle().is_some());
+        let taken = match own {
+            Some(post) => post.take_answers().await,
+            // The holder may have changed since this process connected to it.
+            None => project::take_answers(&self.project).await,
+        };
+        taken.map_err(|_| ProjectHostError::ChangingHands)
     }
 
     fn redact_text(&self, text: &str) -> Arc<str> {
