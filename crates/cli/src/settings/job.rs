@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unstuck_core::plan::WorkPhase;
-use unstuck_core::policy::Amount;
+use unstuck_core::policy::{Amount, RetryLimits};
 use unstuck_runner::jobs::Schedule;
 
 use super::values::{self, Length, Money, SpendingCap};
@@ -80,7 +80,8 @@ pub(crate) struct AlertAfter {
 
 impl Default for AlertAfter {
     fn default() -> Self {
-        Self { firings: 3, time: Length::from_mins(24 * 60) }
+        let RetryLimits { alert_firings, alert_after_ms, .. } = RetryLimits::default();
+        Self { firings: alert_firings, time: Length(alert_after_ms) }
     }
 }
 

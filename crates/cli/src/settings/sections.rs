@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unstuck_core::policy::{Backoff, RetryLimits, WaitLimits};
 use unstuck_world::egress::HostPattern;
 
 use super::job::{AlertAfter, JobSettings};
@@ -229,10 +230,11 @@ pub(crate) struct RunSettings {
 
 impl Default for RunSettings {
     fn default() -> Self {
+        let RetryLimits { iterations, tool_calls, .. } = RetryLimits::default();
         Self {
             jobs: 1,
-            max_iterations: 50,
-            max_tool_calls: 150,
+            max_iterations: iterations,
+            max_tool_calls: tool_calls,
             in_place: false,
             push: false,
             remote: "origin".to_owned(),
@@ -509,13 +511,14 @@ pub(crate) struct RetrySettings {
 
 impl Default for RetrySettings {
     fn default() -> Self {
+        let limits = RetryLimits::default();
         Self {
-            per_signature: 3,
-            transient: 5,
-            transient_for: Length::from_mins(30),
-            consecutive: 10,
-            fresh_start_at: 2,
-            pause_after_questions: 5,
+            per_signature: limits.per_signature,
+            transient: limits.transient,
+            transient_for: Length(limits.transient_for_ms),
+            consecutive: limits.consecutive,
+            fresh_start_at: limits.fresh_start_at,
+            pause_after_questions: limits.pause_after_questions,
             alert_after: AlertAfter::default(),
         }
     }
@@ -535,7 +538,8 @@ pub(crate) struct BackoffSettings {
 
 impl Default for BackoffSettings {
     fn default() -> Self {
-        Self { base: Length::from_secs(1), cap: Length::from_mins(5), jitter_percent: 30 }
+        let Backoff { base_ms, cap_ms, jitter_percent, .. } = Backoff::default();
+        Self { base: Length(base_ms), cap: Length(cap_ms), jitter_percent }
     }
 }
 
@@ -553,7 +557,8 @@ pub(crate) struct WaitSettings {
 
 impl Default for WaitSettings {
     fn default() -> Self {
-        Self { limited: Length::from_mins(120), windows: 3, reset_unknown: Length::from_mins(30) }
+        let WaitLimits { limited_ms, windows, reset_unknown_ms, .. } = WaitLimits::default();
+        Self { limited: Length(limited_ms), windows, reset_unknown: Length(reset_unknown_ms) }
     }
 }
 

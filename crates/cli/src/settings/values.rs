@@ -31,10 +31,6 @@ const NETWORK: &str = "write \"off\", \"service\", \"registries\", \"open\", or 
 pub(crate) struct Length(pub(crate) Span);
 
 impl Length {
-    pub(crate) const fn from_secs(secs: u64) -> Self {
-        Self(Span::from_secs(secs))
-    }
-
     pub(crate) const fn from_mins(mins: u64) -> Self {
         Self(Span::from_mins(mins))
     }
