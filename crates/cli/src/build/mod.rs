@@ -13,6 +13,6 @@ pub(crate) use preflight::{
 };
 pub(crate) use provider::{KEYS, WorkerFactory, installed_providers};
 pub(crate) use repair::{RepairOptions, repair_settings};
-pub(crate) use sandbox::wall_rules;
+pub(crate) use sandbox::{command_network, wall_rules};
 pub(crate) use settings::build_settings;
 pub(crate) use task::{complete_task, task_settings};

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::egress::{
     EgressDestinations, EgressPolicy, EgressReach, EgressSettings, EgressTarget, HostPattern,
     LoopbackRoute, ProxiedEgress, ReachSetting, parse_service_target,
@@ -11,7 +12,7 @@ use unstuck_world::egress::{
 use unstuck_world::process::{PrivateFolder, ResourceLimits, Wall};
 
 use super::provider::{WorkerFactory, environment_proxies, vendor_hosts};
-use crate::settings::{Provider, Settings, WallSettings};
+use crate::settings::{NetworkReach, Provider, Settings, WallSettings};
 
 const AGENT: ReachSetting = ReachSetting { heading: "[agent]", name: "network" };
 const COMMANDS: ReachSetting = ReachSetting { heading: "[commands]", name: "network" };
@@ -20,6 +21,12 @@ const CHECKS: ReachSetting = ReachSetting { heading: "[validate]", name: "networ
 
 /// Bytes per megabyte of `wall.memory_mb`.
 const MEGABYTE: u64 = 1 << 20;
+
+/// Determines the network access of a model's commands on this machine, from `commands.network`.
+pub(crate) async fn command_network(reach: &NetworkReach) -> NetworkIsolation {
+    let rules = CommandRules { network: reach.is_open(), ..CommandRules::default() };
+    NetworkIsolation::for_rules(&rules).await
+}
 
 impl WorkerFactory<'_> {
     /// Returns the network access of an agent program: its service, and the hosts in `agent.network`. A

@@ -27,4 +27,4 @@ pub(crate) use sections::{
     AgentPermissionsSetting, ApiDialectSetting, BaselineSetting, GithubSettings,
     InboxAudienceSetting, Provider, ScopeModeSetting, ServerSettings, Settings, WallSettings,
 };
-pub(crate) use values::{Length, Money};
+pub(crate) use values::{Length, Money, NetworkReach};

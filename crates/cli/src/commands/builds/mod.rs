@@ -12,7 +12,7 @@ use unstuck_core::policy::Policy;
 use unstuck_runner::build::BuildPerformer;
 use unstuck_runner::{Decider, SystemClock};
 use unstuck_store::Store;
-use unstuck_world::commands::{CommandRules, NetworkIsolation};
+use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::process::GuardCommand;
 use unstuck_world::workspace;
 
@@ -21,8 +21,8 @@ pub(super) use self::performing::{OtherPerformers, PerformedBuilds};
 pub(super) use self::tasks::{find_tasks, goal_task, project_tasks};
 use super::mcp;
 use crate::build::{
-    PreflightConcern, WorkerFactory, build_settings, complete_task, inspect_project,
-    require_no_stops,
+    PreflightConcern, WorkerFactory, build_settings, command_network, complete_task,
+    inspect_project, require_no_stops,
 };
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, ProjectSession};
@@ -47,17 +47,14 @@ impl BuildWorkers {
     ) -> Result<Self, CliError> {
         let ResolvedSettings { settings, policy, .. } = resolved;
         let repository = workspace::ProjectRepository::open("git", project.root()).await?;
-        let rules = CommandRules {
-            network: settings.commands.network.is_open(),
-            ..CommandRules::default()
-        };
+        let network = command_network(&settings.commands.network).await;
         Ok(Self {
             project: project.clone(),
             settings,
             policy: Arc::new(policy),
             repository,
             guard: project::own_guard()?,
-            network: NetworkIsolation::for_rules(&rules).await,
+            network,
             options: RunOptions::new(),
         })
     }

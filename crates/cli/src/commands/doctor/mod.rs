@@ -15,10 +15,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use unstuck_core::fault::Code;
-use unstuck_world::commands::{CommandRules, NetworkIsolation};
 
 use crate::args::ConfigFileArgs;
-use crate::build::{CHECKS, ConcernSeverity, PreflightConcern, WorkerFactory};
+use crate::build::{CHECKS, ConcernSeverity, PreflightConcern, WorkerFactory, command_network};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::problem::InputProblem;
@@ -112,11 +111,8 @@ async fn run_checks(
     let settings = resolved.map(|resolved| &resolved.settings);
     let mut findings =
         git::check_git(root, settings.is_some_and(|settings| settings.run.in_place)).await;
-    let rules = CommandRules {
-        network: settings.is_some_and(|settings| settings.commands.network.is_open()),
-        ..CommandRules::default()
-    };
-    let network = NetworkIsolation::for_rules(&rules).await;
+    let reach = settings.map(|settings| settings.commands.network.clone()).unwrap_or_default();
+    let network = command_network(&reach).await;
     match resolved {
         Some(resolved) => {
             let policy = Arc::new(resolved.policy.clone());

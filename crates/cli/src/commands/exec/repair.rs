@@ -10,12 +10,12 @@ use unstuck_core::policy::Policy;
 use unstuck_runner::repair::{RepairSettings, ScriptRepairer};
 use unstuck_runner::{ScriptPerformer, SystemClock};
 use unstuck_store::Store;
-use unstuck_world::commands::{CommandRules, NetworkIsolation};
+use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::process::GuardCommand;
 use unstuck_world::workspace;
 
 use super::{ExecArgs, RepairModeArg as How};
-use crate::build::{RepairOptions, WorkerFactory, repair_settings};
+use crate::build::{self, RepairOptions, WorkerFactory, repair_settings};
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectSession};
 use crate::render;
@@ -222,11 +222,7 @@ fn split_words(line: &str) -> Vec<OsString> {
 async fn command_network(settings: &Settings) -> NetworkIsolation {
     match settings.agent.provider {
         Some(Provider::AnthropicApi | Provider::OpenAiApi) => {
-            let rules = CommandRules {
-                network: settings.commands.network.is_open(),
-                ..CommandRules::default()
-            };
-            NetworkIsolation::for_rules(&rules).await
+            build::command_network(&settings.commands.network).await
         }
         _ => NetworkIsolation::Open,
     }
