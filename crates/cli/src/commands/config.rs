@@ -96,7 +96,7 @@ pub(crate) fn run(
         let named = args.key.as_deref().is_none_or(|key| is_under(&shown.path, key));
         named && (!args.changed || shown.origin != SettingOrigin::Default)
     };
-    let shown: Vec<ShownSetting> = resolved.list_settings().into_iter().filter(wanted).collect();
+    let shown: Vec<ShownSetting> = resolved.list_settings()?.into_iter().filter(wanted).collect();
     if let (Some(key), true) = (&args.key, shown.is_empty() && !args.changed) {
         return Err(CliError::Unknown {
             what: "setting",

@@ -76,9 +76,9 @@ impl SandboxTestTarget {
     }
 
     /// Returns the arguments with which this executable carries out an attack.
-    pub(crate) fn attack_arguments(&self, attack: &Attack) -> Vec<OsString> {
-        let port = self.tcp.local_addr().map(|address| address.port()).unwrap_or_default();
-        vec![
+    pub(crate) fn attack_arguments(&self, attack: &Attack) -> io::Result<Vec<OsString>> {
+        let port = self.tcp.local_addr()?.port();
+        Ok(vec![
             ARGUMENT.into(),
             attack.name.into(),
             self.outside.clone().into_os_string(),
@@ -86,7 +86,7 @@ impl SandboxTestTarget {
             std::process::id().to_string().into(),
             port.to_string().into(),
             self.socket.clone().into(),
-        ]
+        ])
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use unstuck_core::fault::{Code, Fault, UnknownCode};
+use unstuck_core::fault::{Code, Fault, Internal, UnknownCode};
 use unstuck_core::plan::PlanError;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
@@ -153,6 +153,12 @@ impl From<Fault> for CliError {
     fn from(fault: Fault) -> Self {
         Self::Fault(Box::new(fault))
     }
+}
+
+/// Returns the fault for a broken invariant of a component.
+pub(crate) fn internal_fault(component: &'static str, message: impl Into<String>) -> Fault {
+    let context = Internal { component: component.to_owned() };
+    Fault::internal_error(component, message, context)
 }
 
 impl CliError {

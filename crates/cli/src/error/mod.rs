@@ -8,6 +8,6 @@ mod error;
 mod land;
 mod verbs;
 
-pub(crate) use error::CliError;
+pub(crate) use error::{CliError, internal_fault};
 pub(crate) use land::LandError;
 pub(crate) use verbs::{InboxError, JobsError, ScriptError, ServeError, TasksError};

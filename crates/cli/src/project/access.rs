@@ -11,11 +11,12 @@ use unstuck_core::engine::{Command, RecordedEvent};
 use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
 use unstuck_runner::{CommandError, Runner, RunnerResult};
 use unstuck_store::{Holder, Store, StoreError};
-use unstuck_world::mcp::{SOCKET, TOKEN};
+use unstuck_world::mcp::{DECLARABLE, SOCKET, TOKEN};
+use unstuck_world::tool::DeclarationPolicy;
 
 use super::connection::ProjectConnection;
 use super::folder::{FOLDER, LocalProject};
-use crate::error::CliError;
+use crate::error::{CliError, internal_fault};
 use crate::settings::environment_variable;
 
 /// Maximum number of further attempts to reach a holder.
@@ -213,4 +214,14 @@ impl EnclosingRun {
             }
         }
     }
+}
+
+/// Returns the resources that actions of the run around this process may use; none if the run does not
+/// state them.
+pub(crate) fn declarable_resources() -> Result<DeclarationPolicy, CliError> {
+    let Some(stated) = environment_variable(DECLARABLE) else {
+        return Ok(DeclarationPolicy::default());
+    };
+    let unusable = |error| internal_fault("mutate", format!("{DECLARABLE}: {error}"));
+    Ok(serde_json::from_str(&stated).map_err(unusable)?)
 }

@@ -9,7 +9,6 @@ use tokio::sync::broadcast;
 use unstuck_core::engine::{
     BuildState, Command, Event, RecordedEvent, State, TaskId, TaskState, TaskStateKind,
 };
-use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::TaskSpec;
 use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
 use unstuck_runner::{
@@ -20,7 +19,7 @@ use unstuck_store::tables::BuildRow;
 use unstuck_store::{Holder, Store};
 
 use super::folder::LocalProject;
-use crate::error::CliError;
+use crate::error::{CliError, internal_fault};
 
 /// The connection to the decider: this process, or the holder. Clones share it.
 #[derive(Clone)]
@@ -276,6 +275,5 @@ impl ProjectConnection {
 /// Returns the error for a result that belongs to another query.
 fn unexpected_result(wanted: &str) -> CliError {
     let message = format!("the decider was asked for {wanted} and answered something else");
-    let context = Internal { component: "control".to_owned() };
-    Fault::internal_error("control", message, context).into()
+    internal_fault("control", message).into()
 }

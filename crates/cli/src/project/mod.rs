@@ -10,7 +10,8 @@ mod session;
 pub(crate) mod which;
 
 pub(crate) use access::{
-    CommandConnection, CommandEvents, EnclosingRun, current_holder, submit_command, take_answers,
+    CommandConnection, CommandEvents, EnclosingRun, current_holder, declarable_resources,
+    submit_command, take_answers,
 };
 pub(crate) use connection::ProjectConnection;
 pub(crate) use folder::{

@@ -16,7 +16,7 @@ use super::job_files::{self, JobFile};
 use super::keys::SettingKeys;
 use super::layer::{FILE_BYTES_MAX, SettingOrigin, SettingsLayer, read_file};
 use super::sections::Settings;
-use crate::error::CliError;
+use crate::error::{CliError, internal_fault};
 use crate::problem::InputProblem;
 
 /// The name of the settings file, in a project and in the user's folder.
@@ -95,8 +95,9 @@ impl ResolvedSettings {
 
     /// Returns all settings in the order of the sections; a value with a variable appears as written, so
     /// that no secret is shown.
-    pub(crate) fn list_settings(&self) -> Vec<ShownSetting> {
-        let table = Table::try_from(&self.settings).unwrap_or_default();
+    pub(crate) fn list_settings(&self) -> Result<Vec<ShownSetting>, CliError> {
+        let table = Table::try_from(&self.settings)
+            .map_err(|error| internal_fault("settings", error.to_string()))?;
         let shown = |path: String| {
             let value = self.written.get(&path).map(|text| Value::String(text.clone()));
             let value = value.or_else(|| find_setting(&table, &path).cloned());
@@ -104,7 +105,7 @@ impl ResolvedSettings {
             ShownSetting { path, value, origin }
         };
         let paths = SettingKeys::all().paths().into_iter();
-        paths.flat_map(|path| Self::expand_job_paths(path, &table)).map(shown).collect()
+        Ok(paths.flat_map(|path| Self::expand_job_paths(path, &table)).map(shown).collect())
     }
 
     /// Expands the path of the job list to one path per key of each job, so that each shows its source.

@@ -110,7 +110,7 @@ fn find_neighbor_tasks(project: &LocalProject, files: &[PathBuf]) -> Vec<(String
     let mut found = Vec::new();
     for path in others {
         let file = shown_path(project, &path);
-        let bytes = read_bounded(&path).unwrap_or_default();
+        let Ok(bytes) = read_bounded(&path) else { continue };
         let Ok(source) = PlanSource::from_bytes(&file, &bytes) else { continue };
         found.extend(task_names(&source).into_iter().map(|name| (name, file.clone())));
     }

@@ -145,7 +145,7 @@ impl AttackFolder {
     async fn prepare_launch(&self, guard: &GuardCommand, attack: &Attack) -> io::Result<Launch> {
         let lock = self.folder.join("lock");
         let mut launch = Launch::new(guard.clone(), lock, self.work_folder(), &guard.executable);
-        launch.arguments = self.target.attack_arguments(attack);
+        launch.arguments = self.target.attack_arguments(attack)?;
         launch.deadlines =
             ProcessDeadlines { total: Some(ATTACK_MAX), ..ProcessDeadlines::default() };
         launch.wall = self.build_sandbox(guard);

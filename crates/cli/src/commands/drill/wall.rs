@@ -85,6 +85,7 @@ fn attack_script(target: &SandboxTestTarget) -> Result<String, String> {
     for attack in agent_attacks() {
         let words = target
             .attack_arguments(attack)
+            .map_err(|error| error.to_string())?
             .into_iter()
             .map(|word| quote_shell(&word.to_string_lossy()));
         let words: Vec<String> = words.collect();

@@ -110,7 +110,8 @@ fn write_job_file(project: &LocalProject, job: &AddJobArgs) -> Result<PathBuf, C
     let mut text = "---\n".to_owned();
     for (key, value) in job_keys(job) {
         // Values are written as JSON, which YAML includes.
-        let value = serde_json::to_string(&value).unwrap_or_default();
+        let value =
+            serde_json::to_string(&value).map_err(|error| file_error(&path, error.into()))?;
         text.extend([key, ": ", &value, "\n"]);
     }
     text.push_str("---\n");

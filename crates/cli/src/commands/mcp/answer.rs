@@ -9,14 +9,14 @@ use unstuck_core::fault::{Code, Fault, Input, Work as Kind};
 use unstuck_core::plan::MutationKind;
 use unstuck_store::tables::QuestionRow;
 use unstuck_world::commands::{CommandPolicy, CommandRules};
-use unstuck_world::mcp::{DECLARABLE, ParsedMcpCall, ReportFailure};
+use unstuck_world::mcp::{ParsedMcpCall, ReportFailure};
 use unstuck_world::redact::Redactor;
-use unstuck_world::tool::{Declaration, DeclarationPolicy, ModelStatement};
+use unstuck_world::tool::{Declaration, ModelStatement};
 
 use super::target::CallTarget;
 use super::words::{self, ToolError};
+use crate::error::{CliError, internal_fault};
 use crate::project::{self, LocalProject};
-use crate::settings::environment_variable;
 
 /// The source of faults that an agent states.
 const SOURCE: &str = "agent";
@@ -182,7 +182,7 @@ async fn declare_action(
     }
     require_agent_work(desk).await?;
     let commands = CommandPolicy::new(&CommandRules::default());
-    let declarable = declarable_resources();
+    let declarable = project::declarable_resources()?;
     let spec = declarable.build_spec(declaration, &commands)?;
     let events =
         desk.submit_command(|effect| Command::Mutate { effect, mutation: spec.clone() }).await?;
@@ -199,14 +199,8 @@ async fn declare_action(
     };
     let declared =
         DeclarationAnswer { key, kind, state, runs: declarable.explain_timing(&spec, before) };
-    // The serialization cannot fail.
-    Ok(serde_json::to_string(&declared).unwrap_or_default())
-}
-
-/// Returns the resources that actions of this run may use; none if the run does not state them.
-fn declarable_resources() -> DeclarationPolicy {
-    let told = environment_variable(DECLARABLE);
-    told.and_then(|told| serde_json::from_str(&told).ok()).unwrap_or_default()
+    serde_json::to_string(&declared)
+        .map_err(|error| CliError::from(internal_fault("mcp", error.to_string())).into())
 }
 
 /// Records that the agent is done. Its statement decides nothing: its work is checked when it has ended.
@@ -262,7 +256,7 @@ async fn load_question(
     store
         .load_question(project.name(), question)
         .await
-        .map_err(|error| ToolError::from(crate::error::CliError::from(error)))
+        .map_err(|error| ToolError::from(CliError::from(error)))
 }
 
 fn unknown_question(name: &str) -> ToolError {

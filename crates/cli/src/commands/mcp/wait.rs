@@ -7,8 +7,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
-use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::fault::Fault;
 use unstuck_runner::{EffectRequest, EffectResult, Performer};
+
+use crate::error::internal_fault;
 
 /// The world of a session: it waits for the client's own work. There is no worktree, and no check runs.
 pub(super) struct ClientWork {
@@ -106,6 +108,5 @@ impl Performer for ClientWork {
 }
 
 fn misplaced_fault() -> Fault {
-    let context = Internal { component: "mcp".to_owned() };
-    Fault::internal_error("mcp", "a session performs nothing", context)
+    internal_fault("mcp", "a session performs nothing")
 }

@@ -16,7 +16,6 @@ use unstuck_core::time::Span;
 use unstuck_runner::{IDEMPOTENCY_KEY, LedgerAction, ResultFiles, action_lock_path};
 use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::connector::command;
-use unstuck_world::mcp::DECLARABLE;
 use unstuck_world::process::guard::ForkedGuard;
 use unstuck_world::process::{
     GuardCommand, IdleGuard, Launch, Process, ProcessDeadlines, ProcessEnd, ProcessInput,
@@ -25,10 +24,9 @@ use unstuck_world::process::{
 use unstuck_world::tool::{Declaration, DeclarationPolicy, IrreversibleAction};
 
 use super::{MutateArgs, MutateKeyScope};
-use crate::error::{CliError, ScriptError};
+use crate::error::{CliError, ScriptError, internal_fault};
 use crate::project::{self, LocalProject, project_redactor};
 use crate::render::words;
-use crate::settings::environment_variable;
 
 /// Maximum length of a key.
 const KEY_BYTES_MAX: usize = 200;
@@ -107,8 +105,7 @@ pub(super) fn declared_action(
         probe: args.probe.clone(),
         after: None,
     };
-    let told = environment_variable(DECLARABLE).and_then(|told| serde_json::from_str(&told).ok());
-    let declarable: DeclarationPolicy = told.unwrap_or_default();
+    let declarable = project::declarable_resources()?;
     let commands = CommandPolicy::new(&CommandRules::default());
     let declared = declarable.build_spec(&declaration, &commands).map_err(CliError::Fault)?;
     Ok((MutationSpec { permanent: spec.permanent, ..declared }, declarable))
@@ -227,7 +224,8 @@ impl CommandAction {
 
     async fn start_command(&self, idempotency_key: &str) -> Result<Process, Fault> {
         let mut launch = self.launch.clone();
-        let task = self.task.get().copied().unwrap_or_default();
+        let no_task = || internal_fault(SOURCE, "the task of the action is not known");
+        let task = self.task.get().copied().ok_or_else(no_task)?;
         launch.lock = action_lock_path(&self.project.runs_folder(), task, &self.key);
         launch.environment.push((IDEMPOTENCY_KEY.into(), Some(idempotency_key.into())));
         let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();

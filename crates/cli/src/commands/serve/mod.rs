@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
+use unstuck_runner::CommandError;
 
 pub(super) use self::frontend::{HttpFrontend, RunServer};
 use self::keeper::ProjectSupervisor;
@@ -229,7 +230,7 @@ impl ServeProcess {
                 }
                 Some(ended) = kept.join_next() => {
                     stop.cancel();
-                    ended.unwrap_or(Ok(()))?;
+                    ended.map_err(|_| CommandError::Ended)??;
                     break EndSignal::Terminated;
                 }
                 () = &mut all_begun, if !greeted => {
@@ -245,7 +246,7 @@ impl ServeProcess {
         let ended = async {
             serving.await?;
             while let Some(ended) = kept.join_next().await {
-                ended.unwrap_or(Ok(()))?;
+                ended.map_err(|_| CommandError::Ended)??;
             }
             Ok::<_, CliError>(())
         };

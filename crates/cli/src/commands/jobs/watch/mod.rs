@@ -312,7 +312,8 @@ impl WatcherLock {
         else {
             return Err(JobsError::Watched { holder: read_watcher(project) }.into());
         };
-        let us = serde_json::to_vec(&project::describe_holder(verb)).unwrap_or_default();
+        let us = serde_json::to_vec(&project::describe_holder(verb))
+            .map_err(|error| unusable(error.into()))?;
         fs::write(project.watcher_path(), us).map_err(unusable)?;
         Ok(Self { _turn: turn })
     }
