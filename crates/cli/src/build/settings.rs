@@ -6,7 +6,6 @@ use std::sync::Arc;
 use unstuck_core::plan::TaskSpec;
 use unstuck_runner::ResultFiles;
 use unstuck_runner::build::{AgentControl, BuildSettings};
-use unstuck_runner::control::TokenKey;
 use unstuck_world::commands::CommandEnvironment;
 use unstuck_world::connector::Credentials;
 use unstuck_world::git::{CommitAuthor, Oid};
@@ -28,9 +27,7 @@ fn control_settings(
     project: &LocalProject,
     declarable: DeclarationPolicy,
 ) -> Result<AgentControl, CliError> {
-    let path = project.token_key_path();
-    let key = TokenKey::open(&path)
-        .map_err(|source| CliError::Folder { place: path.display().to_string(), source })?;
+    let key = project.open_token_key()?;
     Ok(AgentControl { socket: project.socket_path(), key, declarable })
 }
 

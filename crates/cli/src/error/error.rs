@@ -1,7 +1,7 @@
 //! The error of a command that could not be carried out, with its exit code, fault code and hints.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Code, Fault, Internal, UnknownCode};
 use unstuck_core::plan::PlanError;
@@ -162,6 +162,11 @@ pub(crate) fn internal_fault(component: &'static str, message: impl Into<String>
 }
 
 impl CliError {
+    /// Returns a function that makes the error for a folder or file of Unstuck that cannot be used.
+    pub(crate) fn unusable(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::Folder { place: path.display().to_string(), source }
+    }
+
     /// Returns the exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {

@@ -39,7 +39,6 @@ enum CommandDecider {
     Other(Holder),
 }
 
-/// The events of a command.
 pub(crate) struct CommandEvents {
     pub(crate) events: Vec<RecordedEvent>,
     /// Set if another process holds the project and acts on the events.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use unstuck_core::time::Time;
+use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Clock as _, GateMirror, RunnerSetup, SystemClock, TaskLocks};
 use unstuck_store::{Holder, SqliteStore, Store};
 use unstuck_world::redact::Redactor;
@@ -120,9 +121,10 @@ impl LocalProject {
         self.unstuck_folder().join("control.sock")
     }
 
-    /// Returns the path of the key that tokens are made with.
-    pub(crate) fn token_key_path(&self) -> PathBuf {
-        self.unstuck_folder().join("token-key")
+    /// Opens the key that tokens are made with.
+    pub(crate) fn open_token_key(&self) -> Result<TokenKey, CliError> {
+        let path = self.unstuck_folder().join("token-key");
+        TokenKey::open(&path).map_err(CliError::unusable(&path))
     }
 
     /// Returns the folder of the lock files of runs.
@@ -166,7 +168,7 @@ impl LocalProject {
         create_private_folder(&self.runs_folder())?;
         let ignore = self.unstuck_folder().join(".gitignore");
         if !ignore.exists() {
-            fs::write(&ignore, "*\n").map_err(|source| folder_error(&ignore, source))?;
+            fs::write(&ignore, "*\n").map_err(CliError::unusable(&ignore))?;
         }
         Ok(Arc::new(SqliteStore::open(self.database_path())?))
     }
@@ -211,7 +213,7 @@ fn is_bare_repository(dir: &Path) -> bool {
 fn create_private_folder(folder: &Path) -> Result<(), CliError> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| folder_error(folder, source))
+    made.map_err(CliError::unusable(folder))
 }
 
 /// Returns the folder of the state that belongs to the user and to no project.
@@ -239,8 +241,4 @@ pub(crate) fn current_user() -> String {
 
 pub(crate) fn now() -> Time {
     SystemClock.now()
-}
-
-fn folder_error(at: &Path, source: io::Error) -> CliError {
-    CliError::Folder { place: at.display().to_string(), source }
 }

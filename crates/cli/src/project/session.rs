@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_runner::control::{ControlClient, ControlServer, TokenKey};
+use unstuck_runner::control::{ControlClient, ControlServer};
 use unstuck_runner::notify::NotificationSender;
 use unstuck_runner::{CommandError, Runner, RunnerNotice, RunnerResult};
 use unstuck_store::Store;
@@ -63,10 +63,8 @@ impl ProjectSession {
     ) -> Result<Self, CliError> {
         let sender = start_sender(project, store).await?;
         let handle = runner.handle();
-        let unusable = |place: String| move |source| CliError::Folder { place, source };
-        let key = project.token_key_path();
         let socket = project.socket_path();
-        let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
+        let token_key = project.open_token_key()?;
         let told = handle.clone();
         let redactor = project_redactor(project);
         let server = ControlServer::start_redacting(
@@ -76,7 +74,7 @@ impl ProjectSession {
             describe_holder(verb),
             redactor,
         )
-        .map_err(unusable(socket.display().to_string()))?;
+        .map_err(CliError::unusable(&socket))?;
         let notices = handle.subscribe_notices();
         let running = tokio::spawn(runner.run());
         // Answers that came while there was no holder count before anything is looked up.

@@ -19,20 +19,7 @@ pub(crate) async fn find_open_build(
     project: &str,
     given: Option<BuildId>,
 ) -> Result<BuildRow, CliError> {
-    let builds = store.load_builds(project).await?;
-    match given {
-        Some(id) => find_build_by_id(builds, id),
-        None => {
-            let open = builds.into_iter().filter(|row| !row.state.has_ended());
-            newest_build(&open.collect::<Vec<_>>()).cloned().ok_or(CliError::NoOpenBuild)
-        }
-    }
-}
-
-/// Returns the newest build of a plan, or else the newest session.
-fn newest_build(builds: &[BuildRow]) -> Option<&BuildRow> {
-    let of_a_plan = builds.iter().find(|row| row.is_performed_here());
-    of_a_plan.or_else(|| builds.iter().find(|row| row.session.is_some()))
+    find_newest_build(store, project, given, |row| !row.state.has_ended()).await
 }
 
 /// Returns the named build, or the newest, ended or not.
@@ -41,11 +28,28 @@ pub(crate) async fn find_build(
     project: &str,
     given: Option<BuildId>,
 ) -> Result<BuildRow, CliError> {
+    find_newest_build(store, project, given, |_| true).await
+}
+
+/// Returns the named build, or the newest of those with `is_wanted`.
+async fn find_newest_build(
+    store: &dyn Store,
+    project: &str,
+    given: Option<BuildId>,
+    is_wanted: impl Fn(&BuildRow) -> bool,
+) -> Result<BuildRow, CliError> {
     let builds = store.load_builds(project).await?;
-    match given {
-        Some(id) => find_build_by_id(builds, id),
-        None => newest_build(&builds).cloned().ok_or(CliError::NoOpenBuild),
+    if let Some(id) = given {
+        return find_build_by_id(builds, id);
     }
+    let wanted: Vec<BuildRow> = builds.into_iter().filter(is_wanted).collect();
+    newest_build(&wanted).cloned().ok_or(CliError::NoOpenBuild)
+}
+
+/// Returns the newest build of a plan, or else the newest session.
+fn newest_build(builds: &[BuildRow]) -> Option<&BuildRow> {
+    let of_a_plan = builds.iter().find(|row| row.is_performed_here());
+    of_a_plan.or_else(|| builds.iter().find(|row| row.session.is_some()))
 }
 
 /// Returns the task with this name or title in the newest build or among the jobs, with this number, or

@@ -72,7 +72,7 @@ pub(super) fn read_job_files(
 
 /// Lists the job files of a folder in order of their names. Hidden files and a README are no jobs.
 fn list_job_files(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let unreadable = |source| CliError::Folder { place: folder.display().to_string(), source };
+    let unreadable = CliError::unusable(folder);
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -185,7 +185,7 @@ async fn load_begun_tasks(
 
 /// Returns the task files of a folder, sorted by name.
 pub(super) fn task_files(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let unreadable = |source| CliError::Folder { place: folder.display().to_string(), source };
+    let unreadable = CliError::unusable(folder);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();

@@ -198,7 +198,7 @@ impl DemoShop {
         if !shop.folder.exists() {
             // Created under another name, so that a kill leaves no partial shop.
             let making = Self { folder: folder.join("making") };
-            let place = |source| folder_error(&making.folder, source);
+            let place = CliError::unusable(&making.folder);
             let _ = fs::remove_dir_all(&making.folder);
             making.create_files()?;
             fs::rename(&making.folder, &shop.folder).map_err(place)?;
@@ -235,12 +235,12 @@ impl DemoShop {
         run_git(&repository, &["add", "--all"])?;
         run_git(&repository, &["commit", "--quiet", "--message=A small shop"])?;
         let remote = self.remote_path();
-        fs::create_dir(&remote).map_err(|source| folder_error(&remote, source))?;
+        fs::create_dir(&remote).map_err(CliError::unusable(&remote))?;
         run_git(&remote, &["init", "--quiet", "--bare", "--initial-branch=main"])?;
         let hook = remote.join("hooks/reference-transaction");
         write_file(&hook, HOOK)?;
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o755))
-            .map_err(|source| folder_error(&hook, source))?;
+            .map_err(CliError::unusable(&hook))?;
         write_file(&self.hosting_path().join("key"), "revoked\n")
     }
 }
@@ -248,7 +248,7 @@ impl DemoShop {
 fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(path);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|source| folder_error(path, source))
+    written.map_err(CliError::unusable(path))
 }
 
 /// Runs git without any settings of the user.
@@ -269,11 +269,7 @@ fn run_git(directory: &Path, args: &[&str]) -> Result<(), CliError> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Err(folder_error(Path::new("git"), io::Error::other(said)))
-}
-
-fn folder_error(place: &Path, source: io::Error) -> CliError {
-    CliError::Folder { place: place.display().to_string(), source }
+    Err(CliError::unusable(Path::new("git"))(io::Error::other(said)))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(super) fn run_attacks(
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     let folder = project.unstuck_folder().join("doctor");
-    let in_folder = |source| CliError::Folder { place: folder.display().to_string(), source };
+    let in_folder = CliError::unusable(&folder);
     let place = AttackFolder::create(&folder, project.root()).map_err(in_folder)?;
     let guard = project::own_guard()?;
     let tried = project::create_runtime()?.block_on(try_all_attacks(&place, &guard));
@@ -77,7 +77,7 @@ async fn try_all_attacks(
     place: &AttackFolder,
     guard: &GuardCommand,
 ) -> Result<(WallEnforcement, Vec<AttackResult>), CliError> {
-    let in_folder = |source| CliError::Folder { place: place.folder.display().to_string(), source };
+    let in_folder = CliError::unusable(&place.folder);
     let mut held = WallEnforcement::default();
     let mut all = Vec::new();
     for attack in ATTACKS {

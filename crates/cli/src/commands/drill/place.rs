@@ -40,16 +40,14 @@ pub(super) struct DrillFolder(PathBuf);
 /// Creates the folder; existing content is from an interrupted drill.
 pub(super) fn create_folder() -> Result<DrillFolder, CliError> {
     let path = std::env::temp_dir().join(format!("unstuck-drill-{}", std::process::id()));
-    let unusable = |source| CliError::Folder { place: path.display().to_string(), source };
+    let unusable = CliError::unusable(&path);
     fs::create_dir_all(&path).map_err(unusable)?;
-    let path = path.canonicalize().map_err(unusable)?;
-    Ok(DrillFolder(path))
+    Ok(DrillFolder(path.canonicalize().map_err(unusable)?))
 }
 
 impl DrillFolder {
     pub(super) fn remove(&self) -> Result<(), CliError> {
-        fs::remove_dir_all(&self.0)
-            .map_err(|source| CliError::Folder { place: self.0.display().to_string(), source })
+        fs::remove_dir_all(&self.0).map_err(CliError::unusable(&self.0))
     }
 }
 

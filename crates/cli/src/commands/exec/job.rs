@@ -94,8 +94,8 @@ async fn take_up_job(
     let spec = &repair.spec;
     let name = &spec.name;
     let task = seat.find_or_define_job(spec).await?;
-    let unusable =
-        |source| CliError::Folder { place: project.runs_folder().display().to_string(), source };
+    let runs = project.runs_folder();
+    let unusable = CliError::unusable(&runs);
     if !world.try_lock_task(task).map_err(unusable)? {
         teller.report_queued(name);
         let taking = world.lock_task(task);

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::time::Span;
-use unstuck_runner::control::TokenKey;
 use unstuck_runner::{ResultFiles, ScriptCommand, ScriptPerformer};
 use unstuck_world::process::guard::{self, ForkedGuard};
 use unstuck_world::process::{GuardCommand, IdleGuard, OwnInput};
@@ -178,12 +177,8 @@ fn create_script(
     (dir, input): (Option<&Path>, OwnInput),
 ) -> Result<ScriptCommand, CliError> {
     let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
-    let key_path = project.token_key_path();
-    let key = TokenKey::open(&key_path)
-        .map_err(|source| folder_error(&key_path.display().to_string(), source))?;
     let here = dir.unwrap_or(Path::new("."));
-    let directory = std::path::absolute(here)
-        .map_err(|source| folder_error(&here.display().to_string(), source))?;
+    let directory = std::path::absolute(here).map_err(CliError::unusable(here))?;
     Ok(ScriptCommand {
         guard,
         runs: project.runs_folder(),
@@ -193,7 +188,7 @@ fn create_script(
         input,
         timeout: args.timeout.map(Into::into),
         socket: project.socket_path(),
-        key,
+        key: project.open_token_key()?,
         results: ResultFiles::new(project.results_folder()),
         redactor,
     })
@@ -211,8 +206,4 @@ fn refuse_defined(project: &LocalProject, name: &str) -> Result<(), CliError> {
         said: format!("{name} is a job of the settings"),
         hint: format!("`unstuck jobs run {name}` runs it; --name gives this another name"),
     })
-}
-
-fn folder_error(place: &str, source: std::io::Error) -> CliError {
-    CliError::Folder { place: place.to_owned(), source }
 }

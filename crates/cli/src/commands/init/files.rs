@@ -65,7 +65,7 @@ pub(super) fn write_settings(root: &Path, text: &str, anew: bool) -> Result<Init
     match write_new(&path, text.as_bytes()) {
         Ok(()) => Ok(InitFile::new(FILE, InitFileChange::Written)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let old = fs::read(&path).map_err(|source| file_error(&path, source))?;
+            let old = fs::read(&path).map_err(CliError::unusable(&path))?;
             if !anew {
                 return Ok(InitFile::left_alone(
                     FILE,
@@ -76,10 +76,10 @@ pub(super) fn write_settings(root: &Path, text: &str, anew: bool) -> Result<Init
                 return Ok(InitFile::left_alone(FILE, "it is as it would be written"));
             }
             let kept = write_backup(&path, &old)?;
-            replace_file(&path, text.as_bytes()).map_err(|source| file_error(&path, source))?;
+            replace_file(&path, text.as_bytes()).map_err(CliError::unusable(&path))?;
             Ok(InitFile { kept: Some(kept), ..InitFile::new(FILE, InitFileChange::Rewritten) })
         }
-        Err(source) => Err(file_error(&path, source)),
+        Err(source) => Err(CliError::unusable(&path)(source)),
     }
 }
 
@@ -93,8 +93,8 @@ pub(super) fn write_example(root: &Path) -> Result<InitFile, CliError> {
         return Ok(InitFile::left_alone(EXAMPLE, "there are tasks already"));
     }
     let folder = path.parent().unwrap_or(root);
-    fs::create_dir_all(folder).map_err(|source| file_error(folder, source))?;
-    write_new(&path, EXAMPLE_TEXT.as_bytes()).map_err(|source| file_error(&path, source))?;
+    fs::create_dir_all(folder).map_err(CliError::unusable(folder))?;
+    write_new(&path, EXAMPLE_TEXT.as_bytes()).map_err(CliError::unusable(&path))?;
     Ok(InitFile::new(EXAMPLE, InitFileChange::Written))
 }
 
@@ -104,7 +104,7 @@ pub(super) fn write_gitignore(root: &Path, by_products: &[&str]) -> Result<InitF
     let there = match fs::read(&path) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(source) => return Err(file_error(&path, source)),
+        Err(source) => return Err(CliError::unusable(&path)(source)),
     };
     let known = there.as_deref().unwrap_or_default();
     let text = String::from_utf8_lossy(known);
@@ -119,7 +119,7 @@ pub(super) fn write_gitignore(root: &Path, by_products: &[&str]) -> Result<InitF
     let added = OpenOptions::new().append(true).create(true).open(&path);
     let bytes = format!("{gap}{}\n", lines.join("\n"));
     let added = added.and_then(|mut file| file.write_all(bytes.as_bytes()));
-    added.map_err(|source| file_error(&path, source))?;
+    added.map_err(CliError::unusable(&path))?;
     let did = if there.is_some() { InitFileChange::Extended } else { InitFileChange::Written };
     Ok(InitFile { added: lines, ..InitFile::new(IGNORE, did) })
 }
@@ -150,10 +150,10 @@ fn write_backup(path: &Path, old: &[u8]) -> Result<String, CliError> {
         match write_new(&to, old) {
             Ok(()) => return Ok(name),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(file_error(&to, source)),
+            Err(source) => return Err(CliError::unusable(&to)(source)),
         }
     }
-    Err(file_error(path, io::Error::other("there are too many old ones beside it")))
+    Err(CliError::unusable(path)(io::Error::other("there are too many old ones beside it")))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -169,10 +169,6 @@ fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&beside, path)
-}
-
-fn file_error(path: &Path, source: io::Error) -> CliError {
-    CliError::Folder { place: path.display().to_string(), source }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn append_to_settings(project: &LocalProject, job: &AddJobArgs) -> Result<PathBu
     let before = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(file_error(&path, source)),
+        Err(source) => return Err(CliError::unusable(&path)(source)),
     };
     let gap = match before.as_str() {
         "" => "",
@@ -99,7 +99,7 @@ fn append_to_settings(project: &LocalProject, job: &AddJobArgs) -> Result<PathBu
     }
     let file = OpenOptions::new().append(true).create(true).open(&path);
     file.and_then(|mut file| file.write_all(block.as_bytes()))
-        .map_err(|source| file_error(&path, source))?;
+        .map_err(CliError::unusable(&path))?;
     Ok(PathBuf::from(FILE))
 }
 
@@ -110,8 +110,8 @@ fn write_job_file(project: &LocalProject, job: &AddJobArgs) -> Result<PathBuf, C
     let mut text = "---\n".to_owned();
     for (key, value) in job_keys(job) {
         // Values are written as JSON, which YAML includes.
-        let value =
-            serde_json::to_string(&value).map_err(|error| file_error(&path, error.into()))?;
+        let value = serde_json::to_string(&value)
+            .map_err(|error| CliError::unusable(&path)(error.into()))?;
         text.extend([key, ": ", &value, "\n"]);
     }
     text.push_str("---\n");
@@ -121,10 +121,6 @@ fn write_job_file(project: &LocalProject, job: &AddJobArgs) -> Result<PathBuf, C
     let written = fs::create_dir_all(project.root().join(JOBS_FOLDER))
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
         .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| file_error(&path, source))?;
+    written.map_err(CliError::unusable(&path))?;
     Ok(shown)
-}
-
-fn file_error(path: &Path, source: io::Error) -> CliError {
-    CliError::Folder { place: path.display().to_string(), source }
 }

@@ -120,9 +120,7 @@ pub(super) struct ScriptFactory {
 
 impl ScriptFactory {
     pub(super) fn open(project: &LocalProject) -> Result<Self, CliError> {
-        let path = project.token_key_path();
-        let unusable = |source| CliError::Folder { place: path.display().to_string(), source };
-        let key = TokenKey::open(&path).map_err(unusable)?;
+        let key = project.open_token_key()?;
         let redactor = project_redactor(project);
         Ok(Self { guard: crate::project::own_guard()?, key, redactor })
     }

@@ -142,9 +142,7 @@ impl LandingWorktree<'_> {
         let known = self.path.exists() && self.git.remove_worktree(&self.path).await.is_ok();
         let left = (!known).then(|| self.path.clone());
         for folder in left.into_iter().chain([self.private_folder()]) {
-            let place = folder.display().to_string();
-            workspace::remove_folder(&folder)
-                .map_err(|source| CliError::Folder { place, source })?;
+            workspace::remove_folder(&folder).map_err(CliError::unusable(&folder))?;
         }
         Ok(())
     }

@@ -174,8 +174,7 @@ impl CommandAction {
         let guard = project::own_guard()?;
         let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
         let here = dir.unwrap_or(Path::new("."));
-        let directory = std::path::absolute(here)
-            .map_err(|source| CliError::Folder { place: here.display().to_string(), source })?;
+        let directory = std::path::absolute(here).map_err(CliError::unusable(here))?;
         Ok(Self {
             ahead: Mutex::new(IdleGuard::start_ahead(forked, &guard)),
             launch: launch(guard, &directory, program, arguments, args),

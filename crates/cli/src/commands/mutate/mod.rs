@@ -169,10 +169,7 @@ fn write_result(
     match settled {
         Ok(ActionResult::Applied(result)) => {
             let result = ResultFiles::new(project.results_folder()).read_result(result);
-            let result = result.map_err(|source| CliError::Folder {
-                place: project.results_folder().display().to_string(),
-                source,
-            })?;
+            let result = result.map_err(CliError::unusable(&project.results_folder()))?;
             io::stdout().write_all(&result)?;
             io::stdout().flush()?;
             Ok(Exit::Done)

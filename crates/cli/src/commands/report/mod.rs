@@ -94,8 +94,7 @@ pub(crate) fn run(
                 args.all,
                 terminal.width(),
             )?;
-            let place = path.display().to_string();
-            fs::write(path, written).map_err(|source| CliError::Folder { place, source })?;
+            fs::write(path, written).map_err(CliError::unusable(path))?;
             let dim = style::DIM;
             writeln!(out, "{dim}The report is in {}.{dim:#}", path.display())?;
         }

@@ -337,6 +337,16 @@ mod tests {
         assert!(lines.contains("… and "), "{lines}");
     }
 
+    fn red_check() -> RedCheck {
+        RedCheck {
+            command: "make test".into(),
+            exit: 2,
+            output: "no".into(),
+            tests: Vec::new(),
+            compared: false,
+        }
+    }
+
     #[test]
     fn keys_are_offered_where_they_do_something() {
         let keys = |board: &BuildBoard| plain(&board.render_lines(NOW, 80, 30)).pop().unwrap();
@@ -344,16 +354,9 @@ mod tests {
         assert!(keys(&BuildBoard::default()).starts_with("p pause"));
         // A check that is red before the work is asked about once.
         let mut board = BuildBoard::default();
-        let red = RedCheck {
-            command: "make test".into(),
-            exit: 2,
-            output: "no".into(),
-            tests: Vec::new(),
-            compared: false,
-        };
         let build = BuildId(7);
         let run = RunId(5);
-        board.apply_event(&at(Event::BaseChecked { build, run, red: vec![red] }), None);
+        board.apply_event(&at(Event::BaseChecked { build, run, red: vec![red_check()] }), None);
         assert!(keys(&board).starts_with("y they should · n it has nothing to do with them"));
         assert_eq!(board.red_base(), Some(build));
         let asked = plain(&board.render_lines(NOW, 80, 30)).join("\n");
@@ -365,16 +368,9 @@ mod tests {
     #[test]
     fn a_build_that_is_over_asks_no_more_about_its_base() {
         let mut board = board();
-        let red = RedCheck {
-            command: "make test".into(),
-            exit: 2,
-            output: "no".into(),
-            tests: Vec::new(),
-            compared: false,
-        };
         let id = BuildId(7);
         let run = RunId(5);
-        board.apply_event(&at(Event::BaseChecked { build: id, run, red: vec![red] }), None);
+        board.apply_event(&at(Event::BaseChecked { build: id, run, red: vec![red_check()] }), None);
         board.update_rows(vec![(build(1), Vec::new())], Vec::new(), Vec::new());
         assert_eq!(board.red_base(), Some(id));
         let over = BuildRow { ended_at: Some(NOW), ..build(1) };

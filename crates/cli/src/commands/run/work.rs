@@ -251,7 +251,7 @@ fn spawn_background(
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     let log = project.run_log_path();
-    let unusable = |source| CliError::Folder { place: log.display().to_string(), source };
+    let unusable = CliError::unusable(&log);
     project.open_or_create_store()?;
     let mut options = OpenOptions::new();
     let file = options.create(true).append(true).mode(0o600).open(&log).map_err(unusable)?;

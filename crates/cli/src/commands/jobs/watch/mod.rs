@@ -304,17 +304,15 @@ struct WatcherLock {
 impl WatcherLock {
     /// Becomes the watcher, unless another process is.
     fn acquire(project: &LocalProject, verb: &str) -> Result<Self, CliError> {
-        let unusable = |source| CliError::Folder {
-            place: project.watcher_path().display().to_string(),
-            source,
-        };
+        let path = project.watcher_path();
+        let unusable = CliError::unusable(&path);
         let Some(turn) = FileLock::try_acquire(&project.watcher_lock_path()).map_err(unusable)?
         else {
             return Err(JobsError::Watched { holder: read_watcher(project) }.into());
         };
         let us = serde_json::to_vec(&project::describe_holder(verb))
             .map_err(|error| unusable(error.into()))?;
-        fs::write(project.watcher_path(), us).map_err(unusable)?;
+        fs::write(&path, us).map_err(unusable)?;
         Ok(Self { _turn: turn })
     }
 }
