@@ -14,7 +14,7 @@ use super::context::BuildContext;
 use super::egress::explain_refused_hosts;
 use super::scope_check::{find_named_protected, join_path_names};
 use super::settings::{TaskSettings, TaskWorker};
-use super::wording::{belongs_to_tests, collect_task_words};
+use super::wording::{asks_for_green, belongs_to_tests, collect_task_words};
 use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::EffectRequest;
 
@@ -208,6 +208,7 @@ impl BuildContext {
                     || !workspace.list_set_aside(order.effect.run).is_empty()
                     || order.task.validate.is_some()
                     || seen.red_at_base.iter().any(named)
+                    || asks_for_green(&words)
                     || workspace.list_changes().await?.is_empty()
             }
         };

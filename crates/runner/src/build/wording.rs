@@ -45,6 +45,26 @@ pub(super) fn removes_tests(words: &str) -> bool {
     })
 }
 
+/// Returns whether the words speak of tests or checks that fail or have to pass: "the tests are red,
+/// get them green". Where they only have to stay green, that says nothing about a red one.
+pub(super) fn asks_for_green(words: &str) -> bool {
+    const CHECKS: [&str; 7] = ["check", "checks", "suite", "ci", "build", "pipeline", "lint"];
+    const STATES: [&str; 14] = [
+        "pass", "passes", "passing", "green", "red", "fail", "fails", "failing", "failed",
+        "failure", "failures", "broken", "breaks", "breaking",
+    ];
+    const STAYING: [&str; 8] =
+        ["still", "keep", "keeps", "stay", "stays", "remain", "remains", "unrelated"];
+    let has = |sentence: &[String], list: &[&str]| {
+        sentence.iter().any(|word| list.contains(&word.as_str()))
+    };
+    split_affirmed_sentences(words).iter().any(|sentence| {
+        let is_about_checks =
+            has(sentence, &CHECKS) || sentence.iter().any(|word| is_test_word(word));
+        is_about_checks && has(sentence, &STATES) && !has(sentence, &STAYING)
+    })
+}
+
 /// Returns whether the words ask to change or add tests as part of the work: "in the tests as well",
 /// "update the snapshots", "with a test". A test that has to pass is not meant.
 pub(super) fn changes_tests(words: &str) -> bool {
@@ -155,6 +175,25 @@ mod tests {
         ];
         for (words, expected) in table {
             assert_eq!(changes_tests(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn words_say_whether_a_red_check_belongs_to_the_work() {
+        let table = [
+            ("the tests are red, get them green", true),
+            ("make the leap year tests pass", true),
+            ("make test fails, get it green", true),
+            ("fix the broken build", true),
+            ("fix the failing CI", true),
+            ("add a farewell", false),
+            ("add a farewell; the tests still have to pass", false),
+            ("Round it. Keep the tests green.", false),
+            ("Add a farewell. The lint is red for an unrelated reason.", false),
+            ("add a function and test it", false),
+        ];
+        for (words, expected) in table {
+            assert_eq!(asks_for_green(words), expected, "{words}");
         }
     }
 

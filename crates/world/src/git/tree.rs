@@ -122,6 +122,20 @@ impl Git {
         Ok((done.status == 0).then_some(done.stdout))
     }
 
+    /// Returns the text files of a commit that contain a word.
+    pub async fn find_files_with_word(
+        &self,
+        commit: &Oid,
+        word: &str,
+    ) -> Result<Vec<PathBuf>, Fault> {
+        let call = self.call(GitAction::Look).args(["grep", "-lzwFI", "--full-name", "-e", word]);
+        let done = call.args([commit.as_str()]).run_expecting(&[0, 1]).await?;
+        // Each path follows the commit and a colon.
+        let paths = done.stdout.split(|byte| *byte == 0);
+        let paths = paths.filter_map(|path| path.get(commit.as_str().len() + 1..));
+        Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+    }
+
     /// Returns those of these paths that are folders in a commit.
     pub async fn filter_folders<'a>(
         &self,

@@ -9,7 +9,7 @@ use unstuck_core::time::Time;
 
 use super::baseline::Baseline;
 use super::check::{CheckFailure, CheckOutcome, GateCheck};
-use super::definition::{find_scripts_run, scripts_differ};
+use super::definition::{checks_something, find_scripts_run, scripts_differ};
 use crate::regular_file::read_regular;
 use crate::scope::{BadPattern, CaseMatching, PathPatterns, PathScope};
 use crate::workspace::{ChangeKind, RevertReport, Shell, Workspace, WorktreeChange};
@@ -275,9 +275,10 @@ impl GateChecks {
         changes: &[WorktreeChange],
         held: ChangePermissions<'_>,
     ) -> Result<Vec<PathBuf>, Fault> {
-        let manifests = self.find_changed_manifests(workspace, changes).await?;
+        let mut defining = self.find_changed_manifests(workspace, changes).await?;
+        defining.extend(self.find_test_support(workspace, changes).await?);
         let guarded = |change: &&WorktreeChange| {
-            let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
+            let defines = self.defining.contains(&change.path) || defining.contains(&change.path);
             // A new file is work, unless it takes the place of an existing one.
             let known = defines || self.protected.covers_path(&change.path);
             let replaces = self.replacing.iter().any(|other| change.path.starts_with(other));
@@ -312,6 +313,34 @@ impl GateChecks {
         workspace.revert_paths(&paths, run, now).await.map(Some)
     }
 
+    /// Returns changed files that serve tests only: their names say that they help, and at the base
+    /// nothing but tests names them.
+    async fn find_test_support(
+        &self,
+        workspace: &Workspace,
+        changes: &[WorktreeChange],
+    ) -> Result<Vec<PathBuf>, Fault> {
+        let mut found = Vec::new();
+        for change in changes {
+            let path = &change.path;
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            if change.kind == ChangeKind::Added || !is_named_as_support(path) || stem.len() < 3 {
+                continue;
+            }
+            let users = workspace.find_base_files_with_word(stem).await?;
+            let mut users = users.iter().filter(|user| *user != path && !is_prose(user)).peekable();
+            let is_test = |user: &PathBuf| {
+                self.protected.covers_path(user)
+                    || self.defining.contains(user)
+                    || checks_something(user)
+            };
+            if users.peek().is_some() && users.all(is_test) {
+                found.push(path.clone());
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns changed manifests in which a script that the checks run differs from the base.
     async fn find_changed_manifests(
         &self,
@@ -333,6 +362,22 @@ impl GateChecks {
         }
         Ok(differing)
     }
+}
+
+/// Returns whether a part of a path says that the file helps others: `support/near.py`.
+fn is_named_as_support(path: &Path) -> bool {
+    const SUPPORT: [&str; 12] = [
+        "support", "helper", "assert", "expect", "matcher", "fixture", "mock", "fake", "stub",
+        "harness", "factor", "testing",
+    ];
+    let parts = path.iter().map(|part| part.to_string_lossy().to_lowercase());
+    parts.into_iter().any(|part| SUPPORT.iter().any(|word| part.contains(word)))
+}
+
+/// Returns whether a file is a text for people, which names files without using them.
+fn is_prose(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("md" | "rst" | "adoc" | "txt"))
 }
 
 /// Returns whether a test file controls the running of all other tests, as Go's `TestMain` does.

@@ -61,6 +61,11 @@ impl Workspace {
         self.git.read_file_at(&self.resolve_base().await?, path).await
     }
 
+    /// Returns the text files of the base that contain a word.
+    pub async fn find_base_files_with_word(&self, word: &str) -> Result<Vec<PathBuf>, Fault> {
+        self.git.find_files_with_word(&self.resolve_base().await?, word).await
+    }
+
     /// Returns the reason why the worktree is quarantined, if it is.
     pub fn quarantine_reason(&self) -> Result<Option<String>, Fault> {
         let why = self.state.read_file(QUARANTINE)?;

@@ -88,6 +88,7 @@ fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<
         let run = find_files_run(&command, is_inside).into_iter().chain(list_files_read(&command));
         let run =
             run.chain(find_files_beside(&folder, &command)).chain(find_loaded_by_command(&command));
+        let run = run.chain(if is_inside { find_files_named(&command) } else { Vec::new() });
         for file in
             run.chain(expand_patterns(root, &command)).chain(find_make_includes(root, &command))
         {
@@ -272,8 +273,20 @@ fn find_files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the files that a line of a check names and whose own names say that they check something:
+/// `cat tests.list`, `done < tests.list`.
+fn find_files_named(line: &str) -> Vec<PathBuf> {
+    let words = line.split(|c: char| c.is_whitespace() || ";\"'`()<>|&=".contains(c));
+    let words = words.map(|word| word.trim_start_matches("./"));
+    let files = words.filter(|word| !word.is_empty() && !word.contains(['$', '*', '~']));
+    files
+        .map(PathBuf::from)
+        .filter(|file| file.is_relative() && !file.starts_with("..") && checks_something(file))
+        .collect()
+}
+
 /// Returns the lines of a file that are commands: all of a shell script, the indented ones of a
-/// recipe file.
+/// recipe file and those that ask the shell.
 fn read_commands(path: &Path) -> Vec<String> {
     if fs::metadata(path).is_ok_and(|file| file.len() > FOLLOWED_BYTES_MAX) {
         return Vec::new();
@@ -284,7 +297,8 @@ fn read_commands(path: &Path) -> Vec<String> {
         || text.lines().next().is_some_and(|first| first.starts_with("#!") && first.contains("sh"));
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     if RECIPES.contains(&name) {
-        let below = lines.filter(|line| line.starts_with(['\t', ' ']));
+        let runs = |line: &&str| line.starts_with(['\t', ' ']) || line.contains("$(shell ");
+        let below = lines.filter(runs);
         below.map(|line| line.trim_start().trim_start_matches(['@', '-', '+']).to_owned()).collect()
     } else if is_shell {
         lines.map(str::to_owned).collect()
@@ -323,7 +337,8 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-fn checks_something(file: &Path) -> bool {
+/// Returns whether the name of a file or of one of its folders says that it checks something.
+pub(super) fn checks_something(file: &Path) -> bool {
     file.iter().any(|part| {
         let part = part.to_string_lossy().to_lowercase();
         let stem = part.split('.').next().unwrap_or_default();
@@ -438,6 +453,22 @@ mod tests {
         let all = paths(&["Makefile", "check_it.py", "ci/test.sh", "ci/verify"]);
         assert_eq!(found("make test"), all);
         assert_eq!(found("npm test"), paths(&["run-spec.js"]));
+    }
+
+    #[test]
+    fn a_list_of_tests_and_a_sourced_library_of_assertions_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let recipe =
+            "TESTS := $(shell cat tests.list)\ntest:\n\tsh test.sh\n\tsh run.sh $(TESTS)\n";
+        write_in(root, "Makefile", recipe);
+        write_in(root, "tests.list", "t/one.sh\n");
+        write_in(root, "test.sh", ". lib/assert.sh\n. lib/price.sh\n");
+        write_in(root, "lib/assert.sh", "equal() { [ \"$1\" = \"$2\" ]; }\n");
+        write_in(root, "lib/price.sh", "price() { echo 1; }\n");
+        let found = find_defining_files(root, &["make test".to_owned()]);
+        let expected = ["Makefile", "lib/assert.sh", "test.sh", "tests.list"];
+        assert_eq!(found, expected.map(PathBuf::from));
     }
 
     #[test]

@@ -153,8 +153,8 @@ pub(super) const INTERPRETERS: [&str; 14] = [
     "php", "bats",
 ];
 /// Parts of a name that say that a file checks something.
-pub(super) const CHECKING: [&str; 7] =
-    ["check", "test", "spec", "verify", "valid", "lint", "gradlew"];
+pub(super) const CHECKING: [&str; 9] =
+    ["check", "test", "spec", "verify", "valid", "lint", "assert", "expect", "gradlew"];
 pub(super) const CHECKING_WHOLE: [&str; 4] = ["ci", "qa", "mvnw", "gate"];
 
 /// Package managers that run scripts of a manifest, and the manifest.
