@@ -170,7 +170,10 @@ fn what_git_ignores_is_not_written_over() {
     fs::write(here.path(".git/info/exclude"), "notes.md\n").unwrap();
     fs::write(here.path("notes.md"), "my own notes\n").unwrap();
     let said = here.land(&[]);
-    assert!(said.stdout.contains("It cannot be brought yet: untracked files are in the way"), "{said}");
+    assert!(
+        said.stdout.contains("It cannot be brought yet: untracked files are in the way"),
+        "{said}"
+    );
     let file = here.refused(&["--merge"]);
     assert!(file.contains("in the way: notes.md"), "{file}");
     assert_eq!(fs::read_to_string(here.path("notes.md")).unwrap(), "my own notes\n");

@@ -82,6 +82,7 @@ pub enum Raised {
 #[serde(tag = "type", content = "data")]
 #[expect(missing_docs, reason = "the fields are the ids and facts their types name")]
 pub enum Event {
+    /// A build started.
     #[serde(rename = "build.started")]
     BuildStarted { build: BuildId, plan: Arc<Plan>, slots: u32, in_place: bool },
     /// All remaining work of a build waits for the operator.
@@ -90,6 +91,7 @@ pub enum Event {
     /// A build continues.
     #[serde(rename = "build.resumed")]
     BuildResumed { build: BuildId },
+    /// A build completed.
     #[serde(rename = "build.completed")]
     BuildCompleted { build: BuildId },
     /// A build failed, because it cannot continue at all.
@@ -151,6 +153,7 @@ pub enum Event {
     /// A task waits until the outcome of one of its actions is known.
     #[serde(rename = "task.reconciling")]
     TaskReconciling { task: TaskId, run: RunId, fault: Option<Arc<Fault>>, next: Next },
+    /// A task is done.
     #[serde(rename = "task.done")]
     TaskDone {
         task: TaskId,
@@ -195,6 +198,7 @@ pub enum Event {
     #[serde(rename = "task.revived")]
     TaskRevived { task: TaskId },
 
+    /// A run started.
     #[serde(rename = "run.started")]
     RunStarted { run: RunId, task: TaskId, retry_of: Option<RunId>, next: Next },
     /// A run took its next step.

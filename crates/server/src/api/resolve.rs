@@ -91,6 +91,7 @@ pub(crate) struct Listed<T> {
 /// An item with its project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct InRoom<T> {
+    /// The project.
     pub(crate) project: String,
     #[serde(flatten)]
     pub(crate) row: T,

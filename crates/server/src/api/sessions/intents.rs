@@ -78,6 +78,7 @@ enum SessionMutationKind {
     /// A call to a service.
     #[default]
     Http,
+    /// A command.
     Command,
 }
 

@@ -17,14 +17,17 @@ use crate::api::resolve;
 use crate::problem::Problem;
 use crate::server_state::HostedProject;
 
+/// The record of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Session")]
 pub(super) struct SessionRecord {
     /// The id, which is that of its build.
     id: BuildId,
+    /// The project.
     project: String,
     /// The title that people read.
     title: String,
+    /// The goal.
     goal: String,
     /// The time at which it was opened.
     opened_at: Time,
