@@ -493,7 +493,7 @@ impl Default for GithubSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RetrySettings {
-    /// Number of different approaches for one error.
+    /// Number of different approaches for one error. After them there is one last try.
     pub(crate) per_signature: u32,
     /// Number of retries of one operation that fails for a temporary reason.
     pub(crate) transient: u32,
