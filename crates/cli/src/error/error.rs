@@ -281,9 +281,6 @@ impl CliError {
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],
-            Self::Answer(AnswerError::NotAnOption { question, .. }) => {
-                vec![format!("`unstuck inbox show {}` lists the choices", question.0)]
-            }
             Self::Inbox(error) => error.hints(),
             Self::UnknownSignature { near, .. } => unknown_signature_hints(near),
             Self::NoOpenBuild => {

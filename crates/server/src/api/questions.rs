@@ -277,9 +277,9 @@ pub(crate) async fn record_answer(
 ) -> Result<Answered, Problem> {
     let asked = require_question(room, question).await?;
     let offered = || {
-        let names: Vec<&str> =
-            asked.row.text.options.iter().map(|option| option.value.as_str()).collect();
-        format!("choose one of {}", names.join(", "))
+        let choices = asked.row.text.options.iter();
+        let choices = choices.map(|option| format!("{} (“{}”)", option.value, option.label));
+        format!("choose one of {}", choices.collect::<Vec<_>>().join(", "))
     };
     let decision: Decision = choice.decision.trim().parse().map_err(|_| {
         let detail = format!("question {question} does not offer this choice");

@@ -29,7 +29,11 @@ pub(super) async fn answer_question(
     {
         return Err(InboxError::NoGuidance { question }.into());
     }
-    let given = record_answer(desk, question, decision, guidance).await?;
+    let given = record_answer(desk, question, decision, guidance).await;
+    let given = given.map_err(|error| match error {
+        CliError::Answer(AnswerError::NotAnOption { .. }) => no_such_choice(&row, word),
+        error => error,
+    })?;
     let mut out = desk.terminal.styled();
     if desk.json {
         render::write_json(&mut out, &given)?;
@@ -130,17 +134,18 @@ fn parse_choice<'a>(
     let labelled = row.text.options.iter().find(|option| same(&option.label) == wanted);
     match labelled {
         Some(option) => Ok((option.value, option.guidance.as_deref())),
-        None => {
-            let line = |option: &QuestionOption| {
-                let command = words::answer_command(row.id.0, option, row.code);
-                format!("`{command}`: {}", words::plain_line(&option.label))
-            };
-            let choices = row.text.options.iter().map(line).collect();
-            let question = row.id;
-            let word = word.to_owned();
-            Err(InboxError::NoSuchChoice { question, word, choices }.into())
-        }
+        None => Err(no_such_choice(row, word)),
     }
+}
+
+/// Returns the error for a word that the question does not offer, with the choices that it offers.
+fn no_such_choice(row: &QuestionRow, word: &str) -> CliError {
+    let line = |option: &QuestionOption| {
+        let command = words::answer_command(row.id.0, option, row.code);
+        format!("`{command}`: {}", words::plain_line(&option.label))
+    };
+    let choices = row.text.options.iter().map(line).collect();
+    InboxError::NoSuchChoice { question: row.id, word: word.to_owned(), choices }.into()
 }
 
 pub(super) async fn check_again(
