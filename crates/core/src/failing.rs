@@ -159,7 +159,7 @@ fn states_a_value(line: &str) -> bool {
 
 /// Returns whether a line is a summary: `=== 1 failed, 3 passed in 0.1s ===`, `test result: FAILED. 1 passed;
 /// 1 failed`, `Tests: 1 failed`.
-fn is_summary(line: &str) -> bool {
+pub(crate) fn is_summary(line: &str) -> bool {
     let line = line.trim_matches(['=', ' ', '-', '#']).to_ascii_lowercase();
     let counts = ["passed", "failed", "failures", "failing", "passing", "tests", "errors", "ran "];
     let starts =
@@ -265,7 +265,7 @@ fn is_address(word: &str) -> bool {
 }
 
 /// Returns the file of a place such as `src/lib.rs:12:5` or `test_a.py:3:`.
-fn place_file(word: &str) -> Option<&str> {
+pub(crate) fn place_file(word: &str) -> Option<&str> {
     let (file, place) = word.split_once(':')?;
     let is_file = file.contains('.') || file.contains('/');
     let mut numbers = place.trim_end_matches(':').split(':');

@@ -5,10 +5,13 @@ use crate::fault::{BudgetSpan, Code, Fault, Work};
 use crate::question::Decision;
 use crate::text::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks, failure_phrase,
-    failure_phrase_with_step, number_word, push_refusal, quote_title, quote_words, span_words,
-    telling_line, verbatim_line, work_noun,
+    failure_phrase_with_step, failure_reason, number_word, push_refusal, quote_title, quote_words,
+    span_words, telling_line, verbatim_line, work_noun,
 };
 use crate::time::Span;
+
+/// Maximum length of the reason beside the name of a failed test, in characters.
+const REASON_CHARS_MAX: usize = 100;
 
 /// An event that a person sees. Titles may contain any text; a span counts from now.
 #[derive(Clone, Copy, Debug)]
@@ -219,16 +222,24 @@ pub fn render_narration(narration: &Narration<'_>, work: Work) -> String {
     }
 }
 
-/// Formats the command and the failed tests verbatim. If no test is named, it shows the most informative line
-/// of the output.
+/// Formats the command and the failed tests verbatim, with the line that states the reason. If no test is
+/// named, it shows the most informative line of the output.
 fn render_red_base(red: &RedCheck) -> String {
     let command = &red.command;
-    let failing = match &red.tests[..] {
-        [] => telling_line(&red.output)
-            .and_then(|line| quote_words(line, VALUE_CHARS_MAX))
-            .map_or_else(String::new, |line| format!(" ({line})")),
-        [one] => format!(" ({one})"),
-        [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
+    let named = match &red.tests[..] {
+        [] => None,
+        [one] => Some(one.clone()),
+        [first, rest @ ..] => Some(format!("{first} and {} more", rest.len())),
+    };
+    let said = match &named {
+        None => telling_line(&red.output).and_then(|line| quote_words(line, VALUE_CHARS_MAX)),
+        Some(_) => failure_reason(&red.output, &red.tests)
+            .and_then(|line| quote_words(line, REASON_CHARS_MAX)),
+    };
+    let facts: Vec<String> = named.into_iter().chain(said).collect();
+    let failing = match &facts[..] {
+        [] => String::new(),
+        facts => format!(" ({})", facts.join(": ")),
     };
     let then = if red.compared {
         "What fails there now may still fail when the work is done, and nothing else."
@@ -451,7 +462,14 @@ mod tests {
         let end = "It has to pass when the work is done.";
         assert_eq!(
             said(&tests, output),
-            format!("`make test` fails before any work has begun (test_add and 1 more). {end}")
+            format!(
+                "`make test` fails before any work has begun (test_add and 1 more: “AssertionError: -1 \
+                 != 5”). {end}"
+            )
+        );
+        assert_eq!(
+            said(&tests[..1], "FAIL: test_add\nRan 2 tests in 0.001s\n"),
+            format!("`make test` fails before any work has begun (test_add). {end}")
         );
         assert_eq!(
             said(&[], output),

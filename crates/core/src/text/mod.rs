@@ -23,7 +23,7 @@ pub use obstacle::{
     Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_step, slow_step,
 };
 pub use output::push_refusal;
-pub(crate) use output::{missing_program, telling_line};
+pub(crate) use output::{failure_reason, missing_program, telling_line};
 pub(crate) use say::{capitalize_first, work_noun};
 pub use say::{count_noun, count_tasks, number_word, quote_title, span_words};
 pub use service::{agent_service, provider_display_name, service_at, service_of_variable};

@@ -1,6 +1,8 @@
 //! Lines of foreign output that say most: the program that is missing, the reason of a failed push, the failure of
 //! a check.
 
+use crate::failing::{is_summary, place_file};
+
 /// Messages of shells and tools about a missing program, after or before its name.
 const AFTER_PROGRAM: &[&str] =
     &[": command not found", ": not found", ": No such file or directory"];
@@ -95,6 +97,59 @@ pub(crate) fn telling_line(output: &str) -> Option<&str> {
     telling.clone().find(says_wrong).or_else(|| telling.next())
 }
 
+/// Words of a line that states why a test failed.
+const REASON_WORDS: &[&str] = &[
+    "error:",
+    "exception:",
+    "assert",
+    "expected",
+    "panicked",
+    "mismatch",
+    "got ",
+    "want ",
+    "!=",
+    " == ",
+];
+/// Prefixes of lines that repeat a part of the reason: fields of a report, and the code of the test.
+const REASON_PARTS: &[&str] = &["expected:", "code:", "name:", "expect("];
+
+/// Returns the last line that states why a test failed, without the names of the failed tests and without its
+/// place.
+pub(crate) fn failure_reason<'a>(output: &'a str, tests: &[String]) -> Option<&'a str> {
+    let lines = output.lines().map(str::trim).rev();
+    let own = lines.filter(|line| {
+        !is_summary(line) && !AFTERWARDS.iter().any(|start| line.starts_with(start))
+    });
+    own.map(|line| after_place(after_names(after_mark(line), tests))).find(|line| {
+        let is_cut = line.ends_with([',', ':', '{', '(']);
+        let lower = line.to_lowercase();
+        let is_part = REASON_PARTS.iter().any(|start| lower.starts_with(start));
+        let is_sentence = line.split_whitespace().nth(1).is_some();
+        is_sentence && !is_cut && !is_part && REASON_WORDS.iter().any(|word| lower.contains(word))
+    })
+}
+
+/// Returns a line without the mark that a runner puts before the failure: `E   assert 1 == 2`.
+fn after_mark(line: &str) -> &str {
+    let marks = ["E  ", "# ", "> ", "[ERROR] "];
+    marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
+}
+
+/// Returns the text after the last test name in a line: `FAILED tests/a.py::test_b - assert 1 == 2`.
+fn after_names<'a>(line: &'a str, tests: &[String]) -> &'a str {
+    let end = |test: &String| line.rfind(test.as_str()).map(|at| at + test.len());
+    let named = tests.iter().filter(|test| !test.is_empty()).filter_map(end).max();
+    named.map_or(line, |end| line[end..].trim_matches([' ', '-', ':', '\'', ')']))
+}
+
+/// Returns the text after a leading place: `calc_test.go:6: got 4, want 5`.
+fn after_place(line: &str) -> &str {
+    match line.split_once(": ") {
+        Some((place, said)) if place_file(place).is_some() => said.trim_start(),
+        _ => line,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +216,40 @@ mod tests {
         assert_eq!(telling_line("expected 3, got 4\nsee the log\n"), Some("expected 3, got 4"));
         assert_eq!(telling_line("make: *** Error 1\n-----\n"), None);
         assert_eq!(telling_line(""), None);
+    }
+
+    #[test]
+    fn the_reason_is_told_without_the_name_of_its_test() {
+        let pytest = ">       assert add(2, 3) == 5\nE       assert -1 == 5\ntests/test_a.py:3: \
+                      AssertionError\nFAILED tests/test_a.py::test_b - assert -1 == 5\n=== 1 failed, 3 \
+                      passed in 0.02s ===\n";
+        let cargo = "thread 'tests::adds' panicked at src/lib.rs:12:9:\nassertion `left == right` failed\n  \
+                     left: 4\n right: 5\nnote: run with `RUST_BACKTRACE=1`\n\nfailures:\n    \
+                     tests::adds\n\ntest result: FAILED. 0 passed; 1 failed\nerror: test failed, to \
+                     rerun pass `--lib`\n";
+        let node = "\u{2716} adds up (0.6ms)\n  AssertionError [ERR_ASSERTION]: Expected values to be \
+                    strictly equal:\n\n  4 !== 5\n\n    code: 'ERR_ASSERTION',\n    actual: 4,\n    \
+                    expected: 5,\n    operator: 'strictEqual'\n";
+        for (output, test, reason) in [
+            (
+                "FAIL: test_b (t.Case.test_b)\nAssertionError: 5 != 9\nRan 2 tests in 0.001s\n\nFAILED \
+                 (failures=1)\n",
+                "t.Case.test_b",
+                Some("AssertionError: 5 != 9"),
+            ),
+            (pytest, "tests/test_a.py::test_b", Some("assert -1 == 5")),
+            (cargo, "tests::adds", Some("assertion `left == right` failed")),
+            (
+                "--- FAIL: TestAdd (0.00s)\n    calc_test.go:6: got 4, want 5\nFAIL\nFAIL\tx 0.002s\n",
+                "TestAdd",
+                Some("got 4, want 5"),
+            ),
+            (node, "adds up", Some("4 !== 5")),
+            ("not ok 1 - adds up\n", "adds up", None),
+            ("FAIL: test_b (t.Case.test_b)\nmake: *** Error 1\n", "t.Case.test_b", None),
+            ("", "t", None),
+        ] {
+            assert_eq!(failure_reason(output, &[test.to_owned()]), reason, "{output}");
+        }
     }
 }

@@ -32,7 +32,8 @@ fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
     stage.commit();
     let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
-    let said = "`sh check.sh` fails before any work has begun (calc.Case.test_login).";
+    let said = "`sh check.sh` fails before any work has begun (calc.Case.test_login: “AssertionError: \
+                expected 5, got -1”).";
     assert!(ran.stdout.contains(said) && ran.stdout.contains("0 of 1 task done"), "{ran}");
     let report = stage.run(&["report"]);
     for part in ["Red before the work began", "expected 5, got -1", "nothing of 1 task has shipped"]
