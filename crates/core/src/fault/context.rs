@@ -128,6 +128,9 @@ contexts! {
         /// `true` if that action is a request rather than a command.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         request: bool,
+        /// The check that fails without the refused change, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        check: Option<Validation>,
     }
 
     /// An account that refused the login.

@@ -75,8 +75,11 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
             add_command(evidence, of);
         }
-        Kind::PermissionFileAccess(Permission { what, .. }) if !what.is_empty() => {
+        Kind::PermissionFileAccess(Permission { what, check, .. }) if !what.is_empty() => {
             evidence.paths = what.split(", ").map(str::to_owned).collect();
+            if let Some(check) = check {
+                add_check(evidence, check);
+            }
         }
         Kind::ScopeForbidden(Files { files, .. })
         | Kind::ScopeOutsideAllowed(Files { files, .. })

@@ -118,6 +118,11 @@ impl Baseline {
         self.red.get(command)
     }
 
+    /// Returns the number of tests that the green checks reported, by command.
+    pub fn tests_run(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.tests_run.iter().map(|(command, ran)| (command.as_str(), *ran))
+    }
+
     /// Returns whether the failures of a command are a subset of those at the base.
     pub fn fails_as_before(&self, command: &str, failures: &CheckFailures) -> bool {
         self.red.get(command).is_some_and(|red| failures.are_within(&red.failures))

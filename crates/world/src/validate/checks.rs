@@ -1,5 +1,6 @@
 //! The checks of one gate, and the protection of the files that define them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
@@ -73,6 +74,8 @@ pub struct GateReport {
     pub flaky: Vec<String>,
     /// Checks that fail exactly as they did at the base.
     pub red_at_base: Vec<BaselineFailure>,
+    /// Number of tests that green checks report, by command.
+    pub tests_run: BTreeMap<String, u64>,
     /// Faults of checks that are green without having tested what they tested at the base.
     pub proves_less: Vec<Fault>,
 }
@@ -164,8 +167,10 @@ impl GateChecks {
             };
             match checked {
                 CheckOutcome::Green(_) | CheckOutcome::Flaky => {
-                    if let (Some(base), CheckOutcome::Green(passed)) = (baseline, &checked) {
-                        seen.proves_less.extend(base.weaker_proof_fault(check, passed));
+                    if let CheckOutcome::Green(passed) = &checked {
+                        let weaker = baseline.and_then(|of| of.weaker_proof_fault(check, passed));
+                        seen.proves_less.extend(weaker);
+                        seen.tests_run.extend(passed.tests_run.map(|ran| (command.clone(), ran)));
                     }
                     let was_flaky = baseline.is_some_and(|base| base.is_flaky(&command));
                     if was_flaky || matches!(checked, CheckOutcome::Flaky) {
