@@ -90,7 +90,8 @@ fn assemble_shipped(
     names: &TaskNames<'_>,
     task: &TaskFacts,
 ) -> Option<ShippedTask> {
-    let (row, moved) = (&task.row, &task.row.moved);
+    let row = &task.row;
+    let moved = &row.moved;
     (moved.state == TaskState::Done && moved.unchanged.is_none()).then(|| ShippedTask {
         task: row.id,
         title: names.task_name(row.id),
@@ -164,7 +165,8 @@ fn assemble_not_done(
     names: &TaskNames<'_>,
     task: &TaskFacts,
 ) -> Option<NotDoneTask> {
-    let (row, moved) = (&task.row, &task.row.moved);
+    let row = &task.row;
+    let moved = &row.moved;
     let code = match moved.state {
         TaskState::Failed { code } => Some(code),
         TaskState::Skipped { left: SkipReason::Denied } => moved.failure.as_ref().map(|f| f.code()),

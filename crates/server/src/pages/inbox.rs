@@ -123,7 +123,8 @@ struct QuestionOperatorDetails {
 impl QuestionCard {
     /// Makes the card of a question. `names` are those of the waiting tasks.
     fn new(room: &HostedProject, asked: &Asked, names: &[String], frame: &PageFrame) -> Self {
-        let (row, text) = (&asked.row, &asked.row.text);
+        let row = &asked.row;
+        let text = &row.text;
         let choosable = |(at, option): (usize, &QuestionOption)| QuestionCardChoice {
             value: option.value,
             label: option.label.clone(),

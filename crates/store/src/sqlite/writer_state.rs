@@ -81,7 +81,8 @@ impl WriterState {
     /// Folds the WAL into the file, as far as no process reads older parts of it.
     fn fold_log_passively(&mut self) {
         let whole = |row: &rusqlite::Row<'_>| {
-            let (in_log, folded) = (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
+            let in_log = row.get::<_, i64>(1)?;
+            let folded = row.get::<_, i64>(2)?;
             Ok(in_log == folded)
         };
         // If it cannot be folded, it stays.

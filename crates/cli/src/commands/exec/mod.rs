@@ -164,7 +164,8 @@ fn job_spec(name: &str, phase: Option<ScriptPhase>) -> TaskSpec {
     let file = Path::new(program).file_name();
     let title = file.map_or(program.into(), |file| file.to_string_lossy()) + arguments;
     let title = title.into_owned();
-    let (name, goal) = (name.to_owned(), name.to_owned());
+    let goal = name.to_owned();
+    let name = name.to_owned();
     let phase = phase.map(Into::into);
     let job = Some(JobSpec::default());
     TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }

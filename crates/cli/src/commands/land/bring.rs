@@ -74,7 +74,8 @@ async fn require_clean(coming: &LandingPlan) -> Result<(), CliError> {
 /// overwrite ignored files.
 async fn require_room(coming: &LandingPlan, next: &Oid) -> Result<(), CliError> {
     let LandingSource { git, head, root, .. } = &coming.found;
-    let (mut new, mut gone) = (Vec::new(), BTreeSet::new());
+    let mut new = Vec::new();
+    let mut gone = BTreeSet::new();
     for difference in git.diff_trees(head, next).await? {
         match difference.what {
             DifferenceKind::Added | DifferenceKind::Copied => new.push(difference.path),

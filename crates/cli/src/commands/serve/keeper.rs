@@ -77,7 +77,8 @@ impl ProjectSupervisor {
             self.desk.disconnect();
             ended
         };
-        let (project, store) = (&self.project, &self.store);
+        let project = &self.project;
+        let store = &self.store;
         let ended = project::with_session(project, store, "serve", &mut place, supervise).await;
         if ended.is_ok() {
             self.desk.lock_performing().await.end_all();

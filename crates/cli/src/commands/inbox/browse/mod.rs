@@ -79,7 +79,8 @@ async fn load_cards(desk: &InboxContext<'_>) -> Result<(Vec<BrowseCard>, bool), 
 }
 
 fn question_card(asked: &Asked, names: &[String], unfolded: bool) -> BrowseCard {
-    let (row, text) = (&asked.row, &asked.row.text);
+    let row = &asked.row;
+    let text = &row.text;
     let line = |text: &String| words::plain_line(text);
     let mut choices: Vec<CardChoice> = text
         .options

@@ -114,7 +114,8 @@ impl<'a> JobWatcher<'a> {
 
     /// Runs the jobs across changes of the holder, until an error.
     async fn run_until_error(&mut self, place: &mut Option<ProjectSession>) -> CliError {
-        let (project, store) = (self.project, self.store);
+        let project = self.project;
+        let store = self.store;
         let mut has_begun = false;
         let watch = async |seat: &mut ProjectSession| {
             if std::mem::replace(&mut has_begun, true) {
