@@ -263,14 +263,13 @@ impl Wish {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "started it",
-            Self::Pause => "paused it",
+            Self::Pause | Self::Hold => "paused it",
             Self::Resume => "resumed it",
             Self::Cancel => "cancelled it",
             Self::Kick => "ended the wait",
             Self::Retry => "retried it",
             Self::Skip => "skipped it",
             Self::Run => "started it by hand",
-            Self::Hold => "paused it",
             Self::Release => "let it run on its schedule again",
             Self::CheckAgain => "asked for another check",
             Self::Forget => "reset the retry counters",
