@@ -23,6 +23,13 @@ pub(crate) enum LandError {
     /// The operator has uncommitted changes.
     #[error("you have changes that are not committed: {}", paths(.files))]
     Uncommitted { files: Vec<PathBuf> },
+    /// The build changes files in which the operator has uncommitted check marks, and the marks have no
+    /// certain place in the new text.
+    #[error(
+        "the build also changes {}, and your uncommitted check marks do not fit its text",
+        paths(.files)
+    )]
+    MarksStuck { files: Vec<PathBuf> },
     /// Untracked files are at paths that the merge would write.
     #[error("untracked files are in the way: {}", paths(.files))]
     InTheWay { files: Vec<PathBuf> },
@@ -78,6 +85,7 @@ impl LandError {
             | Self::NothingInCommon { .. }
             | Self::NoBranchHere
             | Self::Uncommitted { .. }
+            | Self::MarksStuck { .. }
             | Self::InTheWay { .. }
             | Self::Conflicts { .. }
             | Self::NotInARow { .. }
@@ -95,7 +103,7 @@ impl LandError {
                 vec!["check out the branch that the build was started on".to_owned()]
             }
             Self::NoBranchHere => vec!["`git switch BRANCH` goes to one".to_owned()],
-            Self::Uncommitted { .. } => {
+            Self::Uncommitted { .. } | Self::MarksStuck { .. } => {
                 vec!["nothing was changed; commit them, or `git stash` puts them aside".to_owned()]
             }
             Self::InTheWay { .. } => {

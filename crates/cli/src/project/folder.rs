@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs::{self, DirBuilder};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -241,4 +241,18 @@ pub(crate) fn current_user() -> String {
 
 pub(crate) fn now() -> Time {
     SystemClock.now()
+}
+
+/// Replaces a file atomically: a reader finds the old text or the new one, never a part.
+pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut file = fs::File::create(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(fs::metadata(path)?.permissions())?;
+    file.sync_all()?;
+    fs::rename(&draft, path).inspect_err(|_| {
+        let _ = fs::remove_file(&draft);
+    })
 }

@@ -165,6 +165,58 @@ fn what_is_not_committed_is_never_touched() {
 }
 
 #[test]
+fn check_marks_alone_do_not_keep_the_work_out() {
+    let here = Landing::new();
+    here.commit(&[("plan.md", "# Plan\n\n- [ ] a\n- [ ] b\n")], "Plan");
+    let ticked = "# Plan\n\n- [x] a\n- [-] b\n";
+    fs::write(here.path("plan.md"), ticked).unwrap();
+    let shown = here.land(&[]);
+    assert!(shown.stdout.contains("It fits."), "{shown}");
+    let landed = here.land(&["--merge"]);
+    assert!(
+        landed.stdout.contains("The check marks in plan.md are not committed yet."),
+        "{landed}"
+    );
+    assert_eq!(fs::read_to_string(here.path("plan.md")).unwrap(), ticked);
+    assert_eq!(fs::read_to_string(here.path("notes.md")).unwrap(), "# Notes\n");
+    assert_eq!(here.git(&["diff", "--name-only"]), "plan.md");
+}
+
+/// Commits a plan on `main`, and the build's own version of it.
+fn plan_on_both_sides(text: &str, of_build: &str) -> Landing {
+    let here = Landing::new();
+    here.commit(&[("plan.md", text)], "Plan");
+    here.git(&["checkout", "-q", "-B", "unstuck/b0"]);
+    here.commit(&[("plan.md", of_build)], "Write into the plan");
+    here.git(&["checkout", "-q", "main"]);
+    here
+}
+
+#[test]
+fn check_marks_stay_in_a_file_that_the_build_changes() {
+    let here = plan_on_both_sides("- [ ] a\n- [ ] b\n", "- [ ] a\n  A note.\n- [ ] b\n");
+    fs::write(here.path("plan.md"), "- [x] a\n- [ ] b\n").unwrap();
+    assert_eq!(here.land(&["--merge"]).exit, 0);
+    let text = fs::read_to_string(here.path("plan.md")).unwrap();
+    assert_eq!(text, "- [x] a\n  A note.\n- [ ] b\n");
+    assert_eq!(here.git(&["show", "HEAD:plan.md"]), "- [ ] a\n  A note.\n- [ ] b");
+    assert_eq!(here.git(&["diff", "--cached", "--name-only"]), "");
+}
+
+#[test]
+fn check_marks_that_fit_nowhere_stop_the_landing() {
+    let here = plan_on_both_sides("- [ ] a\n- [ ] b\n", "- [ ] other\n- [ ] b\n");
+    fs::write(here.path("plan.md"), "- [x] a\n- [ ] b\n").unwrap();
+    let said = here.refused(&["--merge"]);
+    assert!(said.contains("the build also changes plan.md"), "{said}");
+    fs::write(here.path("plan.md"), "- [x] b\n- [ ] b\n").unwrap();
+    let said = here.refused(&["--merge"]);
+    assert!(said.contains("changes that are not committed: plan.md"), "{said}");
+    let text = fs::read_to_string(here.path("plan.md")).unwrap();
+    assert_eq!(text, "- [x] b\n- [ ] b\n");
+}
+
+#[test]
 fn what_git_ignores_is_not_written_over() {
     let here = Landing::new();
     fs::write(here.path(".git/info/exclude"), "notes.md\n").unwrap();

@@ -9,6 +9,7 @@ use unstuck_world::git::raw::DifferenceKind;
 use unstuck_world::git::status::StatusEntry;
 use unstuck_world::git::{NewCommit, Oid};
 
+use super::marks::{self, MarkedFile};
 use super::plan::{LandingPlan, LandingSource};
 use crate::error::{CliError, LandError};
 use crate::project;
@@ -24,7 +25,7 @@ pub(super) async fn land_build(coming: &mut LandingPlan, how: LandMethod) -> Res
     if coming.commits.is_empty() {
         return Ok(());
     }
-    require_clean(coming).await?;
+    let marked = require_clean(coming).await?;
     let found = &coming.found;
     let next = if found.git.is_ancestor(&found.head, &found.tip).await? {
         found.tip.clone()
@@ -35,39 +36,48 @@ pub(super) async fn land_build(coming: &mut LandingPlan, how: LandMethod) -> Res
         }
     };
     require_room(coming, &next).await?;
-    coming.found.git.fast_forward_to(&next).await?;
+    let carried = marks::carry_files(&coming.found, &marked, &next).await?;
+    marks::move_forward(&coming.found, &next, &carried).await?;
     coming.landed = Some(next);
+    coming.marked = marked.into_iter().map(|file| file.path).collect();
     Ok(())
 }
 
 /// Returns the reason why the result cannot be brought in the current state, apart from conflicts.
 pub(super) async fn find_hindrance(coming: &LandingPlan) -> Result<Option<LandError>, CliError> {
     let Some(tree) = &coming.found.tree else { return Ok(None) };
-    let looked = match require_clean(coming).await {
-        Ok(()) => require_room(coming, tree).await,
-        hindered => hindered,
-    };
-    match looked {
+    match require_fit(coming, tree).await {
         Err(CliError::Land(error)) => Ok(Some(error)),
         looked => looked.map(|()| None),
     }
 }
 
-/// Requires that the operator is on a branch and has no uncommitted changes.
-async fn require_clean(coming: &LandingPlan) -> Result<(), CliError> {
+async fn require_fit(coming: &LandingPlan, tree: &Oid) -> Result<(), CliError> {
+    let marked = require_clean(coming).await?;
+    require_room(coming, tree).await?;
+    marks::carry_files(&coming.found, &marked, tree).await.map(drop)
+}
+
+/// Requires that the operator is on a branch and has no uncommitted changes other than check marks; returns
+/// the files with such marks.
+async fn require_clean(coming: &LandingPlan) -> Result<Vec<MarkedFile>, CliError> {
     if coming.onto.is_none() {
         return Err(LandError::NoBranchHere.into());
     }
-    let entries = coming.found.git.status().await?.into_iter();
-    let changed = entries.filter_map(|entry| match entry {
-        StatusEntry::Changed(file) => Some(file.path),
-        StatusEntry::Unmerged { path } => Some(path),
-        StatusEntry::Untracked { .. } | StatusEntry::Ignored { .. } => None,
-    });
-    match changed.collect::<Vec<_>>() {
-        files if files.is_empty() => Ok(()),
-        files => Err(LandError::Uncommitted { files }.into()),
+    let (mut marked, mut files) = (Vec::new(), Vec::new());
+    for entry in coming.found.git.status().await? {
+        match entry {
+            StatusEntry::Changed(file) => {
+                match marks::read_marked_file(&coming.found, &file).await? {
+                    Some(file) => marked.push(file),
+                    None => files.push(file.path),
+                }
+            }
+            StatusEntry::Unmerged { path } => files.push(path),
+            StatusEntry::Untracked { .. } | StatusEntry::Ignored { .. } => {}
+        }
     }
+    if files.is_empty() { Ok(marked) } else { Err(LandError::Uncommitted { files }.into()) }
 }
 
 /// Requires that no untracked file is at a path that a commit or tree would create. Git itself would

@@ -4,6 +4,7 @@
 //! commit, or stays unchanged.
 
 mod bring;
+mod marks;
 mod plan;
 mod request;
 
@@ -33,7 +34,7 @@ use crate::render::{self, Terminal};
     long_about = "Shows what a build would bring to your current branch: its commits, the files \
         they change, and whether they apply. With --merge or --rebase it brings them. Your branch, \
         its index and its files change only if everything applies and you have no uncommitted \
-        changes; otherwise nothing is changed at all. The build's own branch stays as it is.\n\n\
+        changes other than check marks; otherwise nothing is changed at all. The build's own branch stays as it is.\n\n\
         With --pr nothing of yours is changed: the build's branch is checked with \
         `validate.pre_push` and `validate.pre_pr`, pushed to `run.remote`, and a pull request is \
         opened with the token in the variable that `github.token_env` names. If you run it again, \

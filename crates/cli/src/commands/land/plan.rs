@@ -34,6 +34,9 @@ pub(super) struct LandingPlan {
     /// The reason why the result cannot be brought in the current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hindrance: Option<String>,
+    /// The operator's files with uncommitted check marks, which stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) marked: Vec<PathBuf>,
     /// Set if a task of the build changed anything.
     #[serde(skip)]
     pub(super) has_work: bool,
@@ -108,6 +111,7 @@ impl LandingPlan {
                 .collect(),
             conflicts: if commits.is_empty() { Vec::new() } else { merged.conflicts },
             hindrance: None,
+            marked: Vec::new(),
             has_work: true,
             unfinished: !build.state.has_ended(),
             landed: None,
@@ -165,6 +169,7 @@ pub(super) fn write_page(
     if let Some(landed) = &coming.landed {
         let at: String = landed.as_str().chars().take(NAME_CHARS).collect();
         writeln!(out, "{onto} has the {commits} of build {build} now. It is at {at}.")?;
+        write_marked(out, coming, width)?;
         return write_unfinished(out, coming);
     }
     if let Some(opened) = &coming.pull_request {
@@ -181,6 +186,20 @@ pub(super) fn write_page(
     write_rows(out, coming)?;
     write_unfinished(out, coming)?;
     write_fit(out, coming, width)
+}
+
+/// Writes which files of the operator still have uncommitted check marks.
+fn write_marked(out: &mut impl Write, coming: &LandingPlan, width: usize) -> io::Result<()> {
+    if coming.marked.is_empty() {
+        return Ok(());
+    }
+    let line = format!("The check marks in {} are not committed yet.", join_paths(&coming.marked));
+    writeln!(out, "{}", wrap_text(&line, 0, width))
+}
+
+fn join_paths(paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| words::plain_line(&path.to_string_lossy()));
+    paths.collect::<Vec<_>>().join(", ")
 }
 
 fn write_rows(out: &mut impl Write, coming: &LandingPlan) -> io::Result<()> {
@@ -227,12 +246,8 @@ fn write_fit(out: &mut impl Write, coming: &LandingPlan, width: usize) -> io::Re
         writeln!(out, "  {dim}`unstuck land {build} --merge` brings it.{dim:#}")?;
         writeln!(out, "  {dim}`unstuck land {build} --rebase` puts it on top of yours.{dim:#}")?;
     } else {
-        let files: Vec<String> = coming
-            .conflicts
-            .iter()
-            .map(|path| words::plain_line(&path.to_string_lossy()))
-            .collect();
-        let line = format!("It does not fit: both sides changed {}.", files.join(", "));
+        let line =
+            format!("It does not fit: both sides changed {}.", join_paths(&coming.conflicts));
         writeln!(out, "{}", wrap_text(&line, 0, width))?;
         writeln!(out, "  {dim}`git merge {branch}` lets you merge them by hand.{dim:#}")?;
     }

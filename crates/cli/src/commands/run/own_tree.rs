@@ -1,8 +1,6 @@
 //! Changes in the operator's own tree: ticks the done items of a plan, and treats a run that works in place.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::TaskState;
@@ -14,7 +12,7 @@ use unstuck_store::tables::{BuildRow, TaskRow};
 use unstuck_world::workspace;
 
 use crate::error::CliError;
-use crate::project::{LocalProject, now};
+use crate::project::{LocalProject, now, replace_file};
 use crate::render::{self, words};
 
 /// Builds with their tasks.
@@ -78,18 +76,4 @@ pub(super) fn tick_off(project: &LocalProject, spec: &TaskSpec, mark: ChecklistM
 /// Returns the mark for the box of a done task.
 pub(super) const fn done_mark(unchanged: Option<&Arc<str>>) -> ChecklistMark {
     if unchanged.is_some() { ChecklistMark::NotNeeded } else { ChecklistMark::Done }
-}
-
-/// Replaces a file atomically: a reader finds the old text or the new one, never a part.
-fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = folder.join(format!(".{name}.{}", std::process::id()));
-    let mut file = fs::File::create(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.set_permissions(fs::metadata(path)?.permissions())?;
-    file.sync_all()?;
-    fs::rename(&draft, path).inspect_err(|_| {
-        let _ = fs::remove_file(&draft);
-    })
 }

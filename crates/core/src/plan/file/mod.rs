@@ -6,6 +6,7 @@
 
 mod checklist;
 mod front;
+mod marks;
 pub mod matter;
 mod name;
 mod outline;
@@ -17,6 +18,7 @@ mod task;
 mod tests;
 
 pub use checklist::{ChecklistMark, tick_item};
+pub use marks::{carry_marks, differ_only_in_marks, restore_marks};
 pub use name::{DependencyState, ExternalTask};
 pub use problem::{ALL_BYTES_MAX, FILE_BYTES_MAX, PlanFileMistake, PlanFileProblem, TASKS_MAX};
 pub use read::{PlanSource, parse_tasks, parse_tasks_with_external, task_names};
