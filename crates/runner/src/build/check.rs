@@ -57,6 +57,7 @@ impl BuildContext {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
+        self.restore_task_marks(order, workspace).await?;
         self.enforce_scope(order, task, workspace).await?;
         let head = self.target_head(order).await?;
         workspace.integrate_onto(&head, order.effect.run, self.clock.now()).await?;

@@ -26,6 +26,7 @@ mod protected_files;
 mod sandbox;
 mod scope_check;
 mod settings;
+mod task_marks;
 mod wording;
 mod worktree;
 

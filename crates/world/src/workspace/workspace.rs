@@ -6,6 +6,7 @@
 //! second the previous content of the worktree. The next process that finds that ref finishes the
 //! move; doing so twice is the same as once.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
@@ -14,7 +15,7 @@ use unstuck_core::time::Time;
 
 use super::private::PrivateRepository;
 use super::project::{ProjectRepository, missing_fault};
-use super::state::{TaskStateFolder, WorkspaceKey, attempt_ref};
+use super::state::{TaskStateFolder, WorkspaceKey, attempt_ref, io_fault};
 use crate::git::{CommitAuthor, Git, GitAction, NewCommit, Oid, RefChange, RefSwapOutcome};
 
 /// Name of the state file with the reason why a worktree is quarantined for the operator.
@@ -54,6 +55,12 @@ impl Workspace {
         base.ok_or_else(|| {
             missing_fault(format!("{name} is gone"), "the commit the task started from")
         })
+    }
+
+    /// Replaces the content of a changed file of the worktree.
+    pub fn rewrite_file(&self, path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+        let to = self.directory.join(path);
+        fs::write(&to, bytes).map_err(|error| io_fault(&to, &error))
     }
 
     /// Returns the content of a file in the base, or `None` if the base has no such file.

@@ -73,3 +73,24 @@ async fn a_check_that_was_edited_is_put_back_before_it_runs() {
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a", "fixed"]);
     assert!(stage.narrated().await[0].contains("change of check.sh was put back"));
 }
+
+#[tokio::test]
+async fn marks_in_the_plan_of_the_build_are_put_back() {
+    let repo = Repo::with(&[("plan.md", "- [ ] a\n- [ ] b\n"), ("list.md", "- [ ] c\n")]);
+    let ticks =
+        [write("plan.md", "- [x] a\n- [x] b\n"), write("list.md", "- [x] c\n"), write("a", "a\n")];
+    let notes = [write("plan.md", "- [ ] a\n  A note.\n- [x] b\n")];
+    let [mut first, mut second] = [Job::new("a", [&ticks]), Job::new("b", [&notes])];
+    second.depends_on = list(&["a"]);
+    for job in [&mut first, &mut second] {
+        job.file = Some("plan.md".to_owned());
+    }
+    let stage = Stage::build(repo, vec![first, second]).await;
+    stage.done().await;
+    let branch = Stage::branch();
+    assert_eq!(stage.repo.changed_by(&format!("{branch}~1")), ["a", "list.md"]);
+    let text = stage.repo.file_at(&branch, "plan.md").unwrap();
+    assert_eq!(text.trim_end(), "- [ ] a\n  A note.\n- [ ] b");
+    let told = stage.narrated().await;
+    assert!(told[0].contains("put back the check marks"), "{told:?}");
+}

@@ -70,6 +70,8 @@ pub(crate) struct Job {
     pub(crate) protect: Vec<String>,
     pub(crate) baseline: BaselineMode,
     pub(crate) depends_on: Vec<String>,
+    /// The plan or task file.
+    pub(crate) file: Option<String>,
     pub(crate) gate: GateKey,
     pub(crate) mutations: Vec<MutationSpec>,
     /// Who works on it, where that is no scripted agent.
@@ -90,6 +92,7 @@ impl Job {
             protect: Vec::new(),
             baseline: BaselineMode::default(),
             depends_on: Vec::new(),
+            file: None,
             gate: GateKey(1),
             mutations: vec![merge()],
             mind: None,

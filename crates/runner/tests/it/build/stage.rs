@@ -392,6 +392,7 @@ fn spec(job: &Job) -> TaskSpec {
         title: format!("Do {}", job.name),
         goal: format!("the goal of {}", job.name),
         depends_on: job.depends_on.clone(),
+        file: job.file.clone(),
         gate: job.gate,
         mutations: job.mutations.iter().cloned().map(Arc::new).collect(),
         ..TaskSpec::default()
