@@ -32,7 +32,8 @@ impl BuildContext {
         let is_meant = |change: &&WorktreeChange| {
             change.kind == ChangeKind::Modified && files.contains(&change.path)
         };
-        let (mut whole, mut restored) = (Vec::new(), Vec::new());
+        let mut whole = Vec::new();
+        let mut restored = Vec::new();
         for WorktreeChange { path, .. } in changes.iter().filter(is_meant) {
             let Some(versions) = read_versions(workspace, path).await? else { continue };
             if differ_only_in_marks(&versions.base, &versions.text) {

@@ -64,7 +64,8 @@ async fn require_clean(coming: &LandingPlan) -> Result<Vec<MarkedFile>, CliError
     if coming.onto.is_none() {
         return Err(LandError::NoBranchHere.into());
     }
-    let (mut marked, mut files) = (Vec::new(), Vec::new());
+    let mut marked = Vec::new();
+    let mut files = Vec::new();
     for entry in coming.found.git.status().await? {
         match entry {
             StatusEntry::Changed(file) => {

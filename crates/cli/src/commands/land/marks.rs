@@ -60,7 +60,8 @@ pub(super) async fn carry_files(
         return Ok(Vec::new());
     }
     let differences = source.git.diff_trees(&source.head, next).await?;
-    let (mut carried, mut stuck) = (Vec::new(), Vec::new());
+    let mut carried = Vec::new();
+    let mut stuck = Vec::new();
     for file in files {
         let Some(difference) = differences.iter().find(|of| touches_path(of, &file.path)) else {
             continue;

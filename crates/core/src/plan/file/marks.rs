@@ -22,7 +22,8 @@ pub fn differ_only_in_marks(one: &str, other: &str) -> bool {
     if one == other || one.len() != other.len() {
         return false;
     }
-    let (marks, others) = (find_marks(one), find_marks(other));
+    let marks = find_marks(one);
+    let others = find_marks(other);
     let mut pairs = one.bytes().zip(other.bytes()).enumerate();
     pairs.all(|(at, (a, b))| {
         a == b || marks.binary_search(&at).is_ok() && others.binary_search(&at).is_ok()
@@ -32,7 +33,8 @@ pub fn differ_only_in_marks(one: &str, other: &str) -> bool {
 /// Returns a third version of a text with the marks that differ between two others: each one is put on the
 /// line that is the same apart from its mark. Returns `None` if such a line is missing or not the only one.
 pub fn carry_marks(before: &str, after: &str, to: &str) -> Option<String> {
-    let (lines, targets) = (index_marks(before), index_marks(to));
+    let lines = index_marks(before);
+    let targets = index_marks(to);
     let mut carried = to.to_owned();
     for at in find_marks(before) {
         let mark = after.get(at..=at)?;
