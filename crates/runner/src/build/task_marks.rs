@@ -1,5 +1,6 @@
 //! Check marks in the task files and plans of a build. They are Unstuck's own: an item is ticked in the
 //! operator's file when its task is done, so marks of an agent are put back before its work is judged.
+//! Marks in the file of its own task stay beside other work; alone they are no work.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,8 +28,8 @@ impl BuildContext {
         order: &EffectRequest,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let files = self.list_task_files(order).await;
         let changes = workspace.list_changes().await?;
+        let files = self.list_marked_files(order, changes.len() > 1).await;
         let is_meant = |change: &&WorktreeChange| {
             change.kind == ChangeKind::Modified && files.contains(&change.path)
         };
@@ -54,16 +55,22 @@ impl BuildContext {
         Ok(())
     }
 
-    /// Returns the files of all tasks of the build.
-    async fn list_task_files(&self, order: &EffectRequest) -> BTreeSet<PathBuf> {
-        let own = order.task.file.clone();
+    /// Returns the files of the build's tasks whose marks are put back: all, or all but the file of this
+    /// task alone if it has done other work.
+    async fn list_marked_files(
+        &self,
+        order: &EffectRequest,
+        is_working: bool,
+    ) -> BTreeSet<PathBuf> {
+        let own = order.task.file.clone().map(PathBuf::from);
         let tasks = self.store.load_build_tasks(&self.project_name, order.build).await;
         let tasks = tasks.unwrap_or_else(|error| {
             tracing::warn!(%error, "the files of the other tasks are not known");
             Vec::new()
         });
-        let files = tasks.iter().filter_map(|task| task.spec.file.clone());
-        files.chain(own).map(PathBuf::from).collect()
+        let others = tasks.iter().filter(|task| task.id != order.effect.task);
+        let files = others.filter_map(|task| task.spec.file.clone()).map(PathBuf::from);
+        files.chain(own.filter(|_| !is_working)).collect()
     }
 }
 

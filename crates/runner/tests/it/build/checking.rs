@@ -94,3 +94,14 @@ async fn marks_in_the_plan_of_the_build_are_put_back() {
     let told = stage.narrated().await;
     assert!(told[0].contains("put back the check marks"), "{told:?}");
 }
+
+#[tokio::test]
+async fn marks_in_the_file_of_the_task_itself_stay_beside_its_work() {
+    let repo = Repo::with(&[("a.md", "- [ ] it is tested\n")]);
+    let ticks = [write("a.md", "- [x] it is tested\n"), write("a", "a\n")];
+    let mut job = Job::new("a", [&ticks]);
+    job.file = Some("a.md".to_owned());
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.done().await;
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a", "a.md"]);
+}

@@ -3,7 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::result_large_err,
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 
