@@ -58,7 +58,8 @@ async fn answers_that_do_not_count_say_why() {
         let refused = stage.post(&token, &path, &choice(wrong)).await;
         assert_eq!(refused.status, 422, "{wrong}");
         let hint = refused.json()["hint"].as_str().unwrap().to_owned();
-        assert!(hint.contains("provide_credentials, skip_feature"), "{hint}");
+        assert!(hint.contains("provide_credentials (“I have fixed it, try again”)"), "{hint}");
+        assert!(hint.contains("skip_feature (“Leave it out”)"), "{hint}");
     }
     let unknown = stage.post(&token, "/api/v1/questions/99/answer", &choice("skip_feature")).await;
     assert_eq!(unknown.status, 404);
