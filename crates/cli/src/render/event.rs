@@ -8,6 +8,7 @@ use unstuck_core::engine::{
     Event, Phase, Raised, Reconciled, RecordedEvent, Rule, RunId, SkipReason, Status, Step,
 };
 use unstuck_core::fault::{Code, Fault};
+use unstuck_core::tell::approach_phrase;
 use unstuck_core::text::{failure_phrase, push_refusal, slow_step};
 use unstuck_core::time::Time;
 
@@ -159,7 +160,7 @@ pub(crate) fn render_event(event: &Event, at: Time) -> String {
             let number = attempt.saturating_add(1).max(*approach);
             format!(
                 "tries a different approach ({}): {}",
-                render_approach(number, *of),
+                approach_phrase(number, *of),
                 failure_phrase(*code, false)
             )
         }
@@ -313,15 +314,6 @@ fn render_start(run: RunId, retry_of: Option<RunId>) -> String {
     match retry_of {
         None => format!("starts ({run})"),
         Some(before) => format!("starts again ({run}, after {before})"),
-    }
-}
-
-/// Formats the number of an approach; journals of early versions do not have the number of all approaches.
-fn render_approach(number: u32, of: u32) -> String {
-    match of {
-        0 => number.to_string(),
-        of if number > of => format!("{number}, the last one"),
-        of => format!("{number} of {of}"),
     }
 }
 

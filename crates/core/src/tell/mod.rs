@@ -26,7 +26,7 @@ pub use message::{
     AnswerLink, BuildTally, MESSAGE_BYTES_MAX, News, NewsKind, Notification, NotificationLevel,
     news_from_event,
 };
-pub use narrate::{Narration, render_narration};
+pub use narrate::{Narration, approach_phrase, render_narration};
 pub use narration::narrate_event;
 pub use question::{operator_text, question_text};
 pub use replan::{

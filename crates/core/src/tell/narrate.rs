@@ -249,8 +249,14 @@ fn render_red_base(red: &RedCheck) -> String {
     format!("`{command}` fails before any work has begun{failing}. {then}")
 }
 
-fn approach_phrase(number: u32, of: u32) -> String {
-    if number > of { format!("{number}, the last one") } else { format!("{number} of {of}") }
+/// Formats the number of an approach: `2 of 3`, or `4, the last one`. Journals of early versions do not
+/// have the number of all approaches; it is then zero.
+pub fn approach_phrase(number: u32, of: u32) -> String {
+    match of {
+        0 => number.to_string(),
+        of if number > of => format!("{number}, the last one"),
+        of => format!("{number} of {of}"),
+    }
 }
 
 fn render_remark(start: &str, words: &str) -> String {

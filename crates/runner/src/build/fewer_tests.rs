@@ -43,12 +43,15 @@ impl BuildContext {
             return Err(fault);
         }
         let is_told = !lock_unpoisoned(&self.told_fewer).insert(order.effect.task);
-        if !is_told && !removes_something(&words) {
+        let is_expected = removes_something(&words);
+        if !is_told && !is_expected {
             return Err(fault);
         }
-        let source = if removes_something(&words) { EXPECTED_CHANGE } else { &question.source };
-        let source = source.to_owned();
-        Err(Fault { source, ..question }.with_cause(format!("{}.", fault.message)))
+        let mut question = question.with_cause(format!("{}.", fault.message));
+        if is_expected {
+            question.source = EXPECTED_CHANGE.to_owned();
+        }
+        Err(question)
     }
 }
 

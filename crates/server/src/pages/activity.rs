@@ -171,7 +171,7 @@ fn describe_event(
         Event::Remarked { text, .. } => ("plain", tell(N::Noted { words: text })),
         Event::Retrying { attempt, code, approach, of, .. } => {
             let (attempt, of) = match approach {
-                0 => (attempt.saturating_add(1), 3.max(*attempt)),
+                0 => (attempt.saturating_add(1), 0),
                 known => (*known, *of),
             };
             let narration = if work == Work::Job {

@@ -244,7 +244,7 @@ fn task(agent: Arc<dyn Agent>) -> TaskSettings {
             pre_commit: checks(CheckStage::PreCommit),
             pre_push: checks(CheckStage::PrePush),
             pre_pr: checks(CheckStage::PrePr),
-            baseline: BaselineMode::Green,
+            baseline: BaselineMode::default(),
         },
         brief: String::new(),
     }

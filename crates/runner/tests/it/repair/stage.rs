@@ -255,7 +255,7 @@ impl Stage {
                 pre_commit: checks(CheckStage::PreCommit, &self.job.proof),
                 pre_push: checks(CheckStage::PrePush, &[]),
                 pre_pr: checks(CheckStage::PrePr, &[]),
-                baseline: BaselineMode::Green,
+                baseline: BaselineMode::default(),
             },
             brief: String::new(),
         }
