@@ -49,7 +49,7 @@ impl BuildContext {
         }
         let mut question = question.with_cause(format!("{}.", fault.message));
         if is_expected {
-            question.source = EXPECTED_CHANGE.to_owned();
+            EXPECTED_CHANGE.clone_into(&mut question.source);
         }
         Err(question)
     }
