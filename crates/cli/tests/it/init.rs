@@ -215,8 +215,10 @@ type Target<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
 fn a_target_counts_where_no_language_has_a_command() {
     let makefile = ("Makefile", "all:\n\tcc main.c\n\ntest: all\n\t./run-tests\n");
     let justfile = ("justfile", "test filter='':\n    ./run-tests\n");
-    let cases: [Target<'_>; 5] = [
+    let in_a_folder = ("app/Makefile", makefile.1);
+    let cases: [Target<'_>; 6] = [
         (&[makefile], &["make test"]),
+        (&[in_a_folder, ("README.md", "")], &["cd app && make test"]),
         (&[makefile, justfile], &["just test"]),
         (&[makefile, ("go.mod", "")], &["go test ./..."]),
         (&[makefile, NO_TEST], &["make test"]),

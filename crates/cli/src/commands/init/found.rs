@@ -74,7 +74,7 @@ impl ProjectFindings {
                 let of_part = detect_languages(&part);
                 let there = |command: String| format!("cd {name} && {command}");
                 setup.extend(first_rows(SETUP, &of_part, &part).into_iter().map(there));
-                checks.extend(first_rows(CHECKS, &of_part, &part).into_iter().map(there));
+                checks.extend(detect_checks(&of_part, &part).into_iter().map(there));
                 protected.extend(test_folders(&part).map(|path| format!("{name}/{path}/**")));
                 languages.extend(of_part);
             }
@@ -123,6 +123,7 @@ fn detect_languages(folder: &FolderInspector) -> Vec<&'static str> {
     there.map(|language| language.name).collect()
 }
 
+/// Returns the test command of each language, or else that of a target.
 fn detect_checks(languages: &[&'static str], folder: &FolderInspector) -> Vec<String> {
     let own = first_rows(CHECKS, languages, folder);
     if !own.is_empty() {

@@ -161,12 +161,12 @@ fn finding_rows(found: &ProjectFindings) -> [(&'static str, String); 7] {
     let setup: Vec<&str> = found.setup.iter().map(String::as_str).collect();
     let agents: Vec<&str> = found.agents.iter().map(|agent| agent.name()).collect();
     [
-        ("language", or(&found.languages, "none that is known here")),
+        ("language", or(&found.languages, "none that is known")),
         ("checks", or(&checks, "no test command was found; set validate.pre_commit")),
         ("setup", or(&setup, "nothing")),
-        ("protects", or(&protect, "nothing: there is no folder with tests")),
-        ("asks", or(&found.ask_first, "about nothing: there is no pipeline")),
-        ("agents", or(&agents, "neither claude nor codex is on the path")),
+        ("protects", or(&protect, "nothing: no folder with tests was found")),
+        ("asks", or(&found.ask_first, "about no file: no CI configuration was found")),
+        ("agents", or(&agents, "neither claude nor codex was found on PATH")),
         ("keys", or(&found.keys, "none in the environment")),
     ]
 }

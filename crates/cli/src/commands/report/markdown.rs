@@ -65,14 +65,20 @@ fn render_piece(piece: &ReportPiece) -> String {
     }
 }
 
-/// Escapes text for Markdown and HTML.
+/// Escapes text for Markdown and HTML. An underscore inside a word (`test_calc.py`) is no markup and stays readable.
 fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for sign in text.chars() {
-        if matches!(sign, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&') {
+    let mut signs = text.chars().peekable();
+    let mut follows_word = false;
+    while let Some(sign) = signs.next() {
+        let in_word = follows_word && signs.peek().is_some_and(|next| next.is_alphanumeric());
+        let is_markup =
+            matches!(sign, '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&');
+        if is_markup || (sign == '_' && !in_word) {
             out.push('\\');
         }
         out.push(sign);
+        follows_word = sign.is_alphanumeric();
     }
     out
 }
@@ -94,7 +100,8 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_becomes_markup() {
-        assert_eq!(escape_text("a*b_c <i> [x](y) | #1"), r"a\*b\_c \<i\> \[x\](y) \| \#1");
+        assert_eq!(escape_text("a*b <i> [x](y) | #1"), r"a\*b \<i\> \[x\](y) \| \#1");
+        assert_eq!(escape_text("test_calc.py, _x_ and a__b"), r"test_calc.py, \_x\_ and a\_\_b");
         assert_eq!(quote_code("cargo test"), "`cargo test`");
         assert_eq!(quote_code("echo `date`"), "`` echo `date` ``");
     }
