@@ -230,13 +230,27 @@ pub(crate) fn describe_holder(verb: &str) -> Holder {
     Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }
 }
 
-/// Returns the login name of the user of this process, or the user id.
+/// Returns the login name of the user of this process, or the user id. The variables are not set
+/// everywhere, for example not under cron or in a container; the list of local users is then read.
 pub(crate) fn current_user() -> String {
     let named = ["USER", "LOGNAME"].into_iter().filter_map(env::var_os);
     let mut named = named.filter_map(|name| name.into_string().ok());
-    named
-        .find(|name| !name.trim().is_empty())
-        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+    if let Some(name) = named.find(|name| !name.trim().is_empty()) {
+        return name;
+    }
+    let uid = rustix::process::getuid().as_raw();
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    find_login_name(&users, uid).map_or_else(|| format!("uid {uid}"), str::to_owned)
+}
+
+/// Returns the name of a user in the text of `/etc/passwd`.
+fn find_login_name(users: &str, uid: u32) -> Option<&str> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        let id = fields.nth(1)?.parse::<u32>().ok()?;
+        (id == uid).then_some(name)
+    })
 }
 
 pub(crate) fn now() -> Time {
@@ -255,4 +269,18 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&draft, path).inspect_err(|_| {
         let _ = fs::remove_file(&draft);
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_name_is_found_by_its_number() {
+        let users = "root:x:0:0:root:/root:/bin/sh\n\n# note\n:x:7:7::/:\nana:x:1000:1000:Ana,,,:/home/ana:/bin/zsh\n";
+        assert_eq!(find_login_name(users, 0), Some("root"));
+        assert_eq!(find_login_name(users, 1000), Some("ana"));
+        assert_eq!(find_login_name(users, 7), None, "an entry without a name");
+        assert_eq!(find_login_name(users, 1), None);
+    }
 }

@@ -15,6 +15,11 @@ use unstuck_world::workspace::Workspace;
 use super::context::BuildContext;
 use crate::effects::EffectRequest;
 
+/// The folder that agents may write to.
+const COPY: &str = "their own copy of the project";
+/// The folder that agents may write to where they work in the operator's own tree.
+const OWN_TREE: &str = "your working tree";
+
 /// The enforced sandbox of an agent, and its network access.
 pub(super) type AgentSandboxFacts = (WallEnforcement, AgentNetwork);
 
@@ -36,7 +41,8 @@ impl BuildContext {
         find_out: impl FnOnce() -> AgentSandboxFacts,
     ) {
         if self.settings.says_walls && !self.walls_told.swap(true, Ordering::Relaxed) {
-            self.send_remark(order, &render_sandbox_remark(find_out())).await;
+            let tree = if self.settings.in_place { OWN_TREE } else { COPY };
+            self.send_remark(order, &render_sandbox_remark(find_out(), tree)).await;
         }
     }
 
@@ -67,16 +73,19 @@ impl BuildContext {
     }
 }
 
-fn render_sandbox_remark((held, reached): AgentSandboxFacts) -> String {
+fn render_sandbox_remark((held, reached): AgentSandboxFacts, tree: &str) -> String {
     let files = match held.files {
         EnforcementLevel::Fully | EnforcementLevel::Partly => {
-            let mut cannot = vec!["write outside their own copy of the project"];
-            cannot.extend(held.reading.is_full().then_some("read your home folder"));
-            cannot.extend(held.processes.is_full().then_some("touch your other programs"));
-            let last = cannot.pop().unwrap_or_default();
-            let before = cannot.join(", ");
-            let cannot =
-                if before.is_empty() { last.to_owned() } else { format!("{before} or {last}") };
+            let mut cannot = format!("write outside {tree}");
+            let others = [
+                held.reading.is_full().then_some("read your home folder"),
+                held.processes.is_full().then_some("touch your other programs"),
+            ];
+            let mut others = others.into_iter().flatten().peekable();
+            while let Some(other) = others.next() {
+                cannot.push_str(if others.peek().is_some() { ", " } else { " or " });
+                cannot.push_str(other);
+            }
             let but = if held.files.is_full() {
                 ""
             } else {
@@ -85,9 +94,10 @@ fn render_sandbox_remark((held, reached): AgentSandboxFacts) -> String {
             format!("Agents cannot {cannot}.{but}")
         }
         EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => {
-            "This machine cannot keep agents from writing outside their own copy of the project. What \
-             they change in the project is checked in any case."
-                .to_owned()
+            format!(
+                "This machine cannot keep agents from writing outside {tree}. What they change in \
+                 the project is checked in any case."
+            )
         }
     };
     let network = match reached {
@@ -139,8 +149,10 @@ mod tests {
             ];
             let networks = networks.into_iter().map(AgentNetwork::ByCommands);
             for reached in networks.chain([AgentNetwork::AllowedHosts]) {
-                let words = render_sandbox_remark((held, reached));
-                assert_eq!(lint_text(&words), [], "{words}");
+                for tree in [COPY, OWN_TREE] {
+                    let words = render_sandbox_remark((held, reached), tree);
+                    assert_eq!(lint_text(&words), [], "{words}");
+                }
             }
         }
     }
