@@ -197,7 +197,11 @@ impl WorkerFactory<'_> {
     pub(crate) fn account_for(&self, provider: Provider) -> AccountAuth {
         let (variable, usual, file) = match provider {
             Provider::CodexCli => ("CODEX_HOME", ".codex", "auth.json"),
-            _ => ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
+            // The APIs and the scripted agent have no program with a login: only their key counts.
+            Provider::ClaudeCli
+            | Provider::AnthropicApi
+            | Provider::OpenAiApi
+            | Provider::Script => ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
         };
         let login = env::var_os(variable).map_or_else(|| home_folder().join(usual), PathBuf::from);
         let named = self.settings.agent.key_env.is_some();

@@ -20,5 +20,6 @@ pub use environment::CommandEnvironment;
 pub(crate) use policy::blocked_fault;
 pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
 pub use rule::find_refusal;
+pub(crate) use shell::base_name;
 pub use shell::list_programs;
 pub use shims::{CommandShims, REFUSALS_MAX};

@@ -289,7 +289,7 @@ pub fn list_programs(line: &str) -> Vec<Vec<String>> {
 }
 
 /// Returns the name of a program without its folder.
-pub(super) fn base_name(program: &str) -> &str {
+pub(crate) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 

@@ -197,13 +197,4 @@ impl Git {
         let call = call.args([old.as_str(), new.as_str(), "--"]).args(paths);
         Ok(call.run().await?.stdout)
     }
-
-    /// Applies a patch to the index and the working tree, wholly or not at all.
-    pub async fn apply_patch(&self, patch: &[u8]) -> Result<(), Fault> {
-        if patch.is_empty() {
-            return Ok(());
-        }
-        let call = self.call(GitAction::Merge).args(["apply", "--index", "--whitespace=nowarn"]);
-        call.args(["-"]).input(patch).run().await.map(drop)
-    }
 }

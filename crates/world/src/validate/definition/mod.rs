@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::commands::list_programs;
+use crate::commands::{base_name, list_programs};
 use referenced::{Makefile, find_loaded_by_command, find_loaded_by_settings, is_runner_settings};
 use tables::{
     CHECKING, CHECKING_WHOLE, FILES, FOLLOWED_BYTES_MAX, FOLLOWED_MAX, GO_FOLDERS_MAX,
@@ -331,10 +331,6 @@ fn find_module<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
         ("npx" | "cargo", first) => Some(first),
         _ => None,
     }
-}
-
-fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// Returns whether the name of a file or of one of its folders says that it checks something.
