@@ -51,9 +51,12 @@ pub(super) struct AttemptReporter<'a> {
 }
 
 impl AttemptReporter<'_> {
-    /// Sends a note for watchers. A failure to send it is ignored.
+    /// Sends a note for watchers. A failure to send it is only logged.
     pub(super) async fn send_note(&self, note: RunNote) {
-        let _ = self.decider.submit_command(Command::Note { effect: self.effect, note }).await;
+        let note = Command::Note { effect: self.effect, note };
+        if let Err(error) = self.decider.submit_command(note).await {
+            tracing::debug!(%error, "no receiver for a note");
+        }
     }
 
     /// Reserves the maximum cost of a call, and returns whether it is time to wind down.

@@ -216,7 +216,13 @@ impl<'a> AgentFollower<'a> {
     /// Records the conversation's id as a checkpoint: from now on a crash costs no more than the
     /// last step.
     async fn record_thread(&mut self, thread: String) {
-        let Ok(conversation) = StoredConversation::new(thread) else { return };
+        let conversation = match StoredConversation::new(thread) {
+            Ok(conversation) => conversation,
+            Err(error) => {
+                tracing::warn!(%error, "the conversation of an agent is not kept");
+                return;
+            }
+        };
         let checkpoint =
             self.decider.record_checkpoint(self.effect, ProgressReport::default(), conversation);
         log_failed_report(checkpoint.await.map(drop));
@@ -301,7 +307,13 @@ fn parse_summary(input: &str) -> String {
     struct TaskDoneInput {
         summary: String,
     }
-    serde_json::from_str::<TaskDoneInput>(input).map(|done| done.summary).unwrap_or_default()
+    match serde_json::from_str::<TaskDoneInput>(input) {
+        Ok(done) => done.summary,
+        Err(error) => {
+            tracing::debug!(%error, "the summary of an agent cannot be read");
+            String::new()
+        }
+    }
 }
 
 /// Logs a failed report. An attempt that was ended meanwhile is no longer listened to, and its

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +18,7 @@ use unstuck_world::validate::{Baseline, BaselineMode, BaselineRequirement, GateC
 use unstuck_world::workspace::{Shell, Workspace};
 
 use super::settings::TaskGates;
-use crate::effects::lock_unpoisoned;
+use crate::effects::{lock_unpoisoned, read_json};
 
 /// Maximum number of lines of a red check's output shown to an agent.
 const TOLD_LINES_MAX: usize = 40;
@@ -53,9 +54,11 @@ impl BuildBaselines {
         if let Some(baseline) = known.get(&name) {
             return Some(Arc::clone(baseline));
         }
-        // An unreadable file is measured again.
-        let bytes = fs::read(self.file_path(&name)).ok()?;
-        let baseline: Arc<Baseline> = Arc::new(serde_json::from_slice(&bytes).ok()?);
+        let path = self.file_path(&name);
+        let read = read_json(&path).inspect_err(|error| {
+            tracing::warn!(%error, path = %path.display(), "a baseline is measured again");
+        });
+        let baseline: Arc<Baseline> = Arc::new(read.ok()??);
         known.insert(name, Arc::clone(&baseline));
         Some(baseline)
     }
@@ -82,9 +85,9 @@ impl BuildBaselines {
         let baseline = workspace.watch_check(&[], (run, now), measure).await??;
         let baseline = baseline.with_clean_output(|text| redactor.redact_text(text).into_owned());
         let name = baseline_name(build, gates);
-        if let Ok(bytes) = serde_json::to_vec(&baseline)
-            && let Err(error) = fs::write(self.file_path(&name), bytes)
-        {
+        let written = serde_json::to_vec(&baseline).map_err(io::Error::from);
+        let written = written.and_then(|bytes| fs::write(self.file_path(&name), bytes));
+        if let Err(error) = written {
             tracing::warn!(%error, "what was red at the base is measured again next time");
         }
         let baseline = Arc::new(baseline);
@@ -131,8 +134,10 @@ fn last_lines(text: &str, lines_max: usize) -> Vec<&str> {
 }
 
 /// Returns a name that is unique for a build and its commands in their order.
+#[expect(clippy::expect_used, reason = "without the commands all baselines would have one name")]
 fn baseline_name(build: BuildId, gates: &TaskGates) -> String {
     let commands: Vec<&[String]> = gates.all_gates().map(GateChecks::commands).to_vec();
-    let text = serde_json::to_string(&commands).unwrap_or_default();
+    let text = serde_json::to_string(&commands)
+        .expect("invariant: commands are texts, which can be serialized");
     format!("{build}-{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }

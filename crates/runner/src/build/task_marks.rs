@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
@@ -81,7 +82,15 @@ async fn read_versions(
 ) -> Result<Option<TaskFileVersions>, Fault> {
     let base = workspace.read_base_file(path).await?;
     let base = base.and_then(|bytes| String::from_utf8(bytes).ok());
-    let text = fs::read_to_string(workspace.directory().join(path)).ok();
+    let text = match fs::read_to_string(workspace.directory().join(path)) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) {
+                tracing::warn!(%error, path = %path.display(), "a task file cannot be read");
+            }
+            None
+        }
+    };
     Ok(base.zip(text).map(|(base, text)| TaskFileVersions { base, text }))
 }
 

@@ -133,7 +133,13 @@ impl BuildContext {
     pub(super) fn require_disk_space(&self) -> Result<(), Fault> {
         let root = self.settings.project.root();
         let wanted = self.settings.disk_free_bytes_min;
-        let Ok(disk) = rustix::fs::statvfs(root) else { return Ok(()) };
+        let disk = match rustix::fs::statvfs(root) {
+            Ok(disk) => disk,
+            Err(error) => {
+                tracing::warn!(%error, "the free disk space is not known");
+                return Ok(());
+            }
+        };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if free >= wanted {
             return Ok(());
@@ -173,17 +179,18 @@ fn blame_work(fault: Fault, commands: &[String]) -> Fault {
     if !fault.is_setup_failure() || !is_of_work {
         return fault;
     }
-    let command = find_setup_command(&fault, commands).unwrap_or_default();
+    let command = find_setup_command(&fault, commands);
     let message = format!("{command} {}", describe_command_end(&fault.kind));
     let output = format!("{}\n{RUN_AGAIN}", fault.message.trim_end());
     let context = Validation { command, exit: None, output };
     Fault::validation_pre_commit(SOURCE, message, context)
 }
 
-/// Returns the setup command that a fault is about.
-fn find_setup_command(fault: &Fault, commands: &[String]) -> Option<String> {
-    let number: usize = fault.source.rsplit('#').next()?.parse().ok()?;
-    commands.get(number.checked_sub(1)?).cloned()
+/// Returns the setup command that a fault is about, or the fault's source if it names none.
+fn find_setup_command(fault: &Fault, commands: &[String]) -> String {
+    let number = fault.source.rsplit_once('#').and_then(|(_, number)| number.parse::<usize>().ok());
+    let command = number.and_then(|number| commands.get(number.checked_sub(1)?));
+    command.unwrap_or(&fault.source).clone()
 }
 
 /// Turns the failure of a setup command into a question to the operator. A fault that passes by
@@ -197,7 +204,7 @@ fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) -> Fault {
     if !fault.is_setup_failure() || stays {
         return fault;
     }
-    let context = Missing { what: find_setup_command(&fault, commands).unwrap_or_default() };
+    let context = Missing { what: find_setup_command(&fault, commands) };
     let ended = describe_command_end(&fault.kind);
     Fault::precondition_missing(fault.source, fault.message, context).with_cause(ended)
 }

@@ -342,7 +342,10 @@ impl ControlClient {
     }
 
     fn perform_own_action(&self, act: u64, idempotency_key: String, look_up: bool) {
-        let Some(action) = lock_unpoisoned(&self.0.acts).get(&act).cloned() else { return };
+        let Some(action) = lock_unpoisoned(&self.0.acts).get(&act).cloned() else {
+            tracing::warn!(act, "the holder asks for an action that is not offered here");
+            return;
+        };
         let client = self.clone();
         tokio::spawn(async move {
             let outcome = if look_up {
@@ -360,7 +363,11 @@ impl ControlClient {
             .iter()
             .find(|(scope, _)| scope.covers_request(&order))
             .cloned();
-        let Some((_, performer)) = covering else { return };
+        let Some((_, performer)) = covering else {
+            let effect = order.effect.id;
+            tracing::warn!(%effect, "the holder asks for an effect that is not performed here");
+            return;
+        };
         let effect = order.effect.id;
         let stop = CancellationToken::new();
         lock_unpoisoned(&self.0.running).insert(effect, stop.clone());

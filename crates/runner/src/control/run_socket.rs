@@ -18,6 +18,7 @@ use unstuck_world::process::SocketPath;
 use super::server::PrivateListener;
 use super::token::RunToken;
 use super::wire::{ControlRequest, ControlRequestBody, ControlResponse, next_line};
+use crate::effects::remove_if_exists;
 
 /// Maximum number of simultaneous connections of one run.
 const CONNECTIONS_MAX: usize = 32;
@@ -54,7 +55,7 @@ impl RunSocket {
 impl Drop for RunSocket {
     fn drop(&mut self) {
         self.listening.abort();
-        let _ = fs::remove_file(&self.path);
+        remove_if_exists(&self.path);
     }
 }
 

@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{BuildId, RunId, TaskId};
 use unstuck_world::process::{FileLock, reap_run};
 
+use super::files::remove_if_exists;
+
 /// Duration of one check of whether an earlier process is gone.
 const REAP_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -92,8 +94,16 @@ impl RunLocks {
             is_lock
                 && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
         };
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        files.map(|file| file.path()).filter(of_task).collect()
+        let files = match fs::read_dir(&self.folder) {
+            Ok(files) => files,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    tracing::error!(%error, %task, "what earlier runs left cannot be listed");
+                }
+                return Vec::new();
+            }
+        };
+        files.flatten().map(|file| file.path()).filter(of_task).collect()
     }
 }
 
@@ -109,7 +119,7 @@ fn reap_all(locks: Vec<PathBuf>, stop: &CancellationToken) -> bool {
                 }
             }
         }
-        let _ = fs::remove_file(path);
+        remove_if_exists(&path);
     }
     true
 }

@@ -16,10 +16,10 @@ const TEXT_BYTES_MAX: usize = 1_024;
 
 /// Returns the fault without secrets in any of its texts. Its signature stays the same.
 pub(crate) fn redact_fault(redactor: &Redactor, fault: &Fault) -> Fault {
-    let written = serde_json::to_value(fault).ok();
-    let read =
-        written.and_then(|written| serde_json::from_value(redact_value(redactor, &written)).ok());
-    read.unwrap_or_else(|| {
+    let written = serde_json::to_value(fault);
+    let read = written.and_then(|written| serde_json::from_value(redact_value(redactor, &written)));
+    read.unwrap_or_else(|error| {
+        tracing::warn!(%error, code = %fault.code(), "the context of a fault cannot be redacted");
         // Without a round trip through JSON only the redacted message and source are kept.
         let message = redactor.redact_text(&fault.message).into_owned();
         let source = redactor.redact_text(&fault.source).into_owned();

@@ -14,7 +14,7 @@ use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
 
-use crate::effects::{EffectRequest, EffectResult, failed_outcome};
+use crate::effects::{EffectRequest, EffectResult, failed_outcome, read_json};
 
 /// The folder by which projects tell each other of closed gates.
 #[derive(Clone, Debug)]
@@ -88,8 +88,11 @@ impl GateMirror {
     }
 
     fn find_foreign_closing(&self, gate: GateKey, now: Time) -> Option<ClosedGateRecord> {
-        let closed: ClosedGateRecord =
-            serde_json::from_slice(&fs::read(self.gate_path(gate)).ok()?).ok()?;
+        let path = self.gate_path(gate);
+        let read = read_json(&path).inspect_err(|error| {
+            tracing::debug!(%error, path = %path.display(), "a shared gate cannot be read");
+        });
+        let closed: ClosedGateRecord = read.ok()??;
         (closed.until > now && closed.by != self.own).then_some(closed)
     }
 

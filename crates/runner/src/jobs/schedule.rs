@@ -257,7 +257,7 @@ fn describe_weekdays(days: CronValues) -> String {
             let from_monday = all.iter().filter(|day| **day > 0).chain(all.iter().take(1));
             let mut names: Vec<String> = Vec::new();
             for day in from_monday {
-                let name = WEEKDAYS.get(usize::from(*day)).copied().unwrap_or_default().to_owned();
+                let name = WEEKDAYS[usize::from(*day) % WEEKDAYS.len()].to_owned();
                 if !names.contains(&name) {
                     names.push(name);
                 }

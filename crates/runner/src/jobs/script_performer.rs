@@ -1,7 +1,6 @@
 //! The worker of a script in this process, regardless of the holder: it runs the script under the
 //! guard, has it repaired, and reports the result.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +21,7 @@ use super::job_options::{self, JobOptions};
 use super::script::ScriptCommand;
 use crate::effects::{
     EffectRequest, EffectResult, Performer, RunLocks, RunningEffects, TaskLocks, failed_outcome,
-    lock_unpoisoned, redact_fault,
+    lock_unpoisoned, redact_fault, remove_if_exists,
 };
 use crate::ledger::sender_gone_fault;
 use crate::repair::ScriptRepairer;
@@ -228,7 +227,7 @@ impl ScriptContext {
         };
         // The process tree is gone, so its lock is not needed any more. The removal is not awaited,
         // because the file system may take milliseconds for it.
-        tokio::task::spawn_blocking(|| fs::remove_file(path));
+        tokio::task::spawn_blocking(move || remove_if_exists(&path));
         report
     }
 
@@ -245,7 +244,7 @@ impl ScriptContext {
         let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
         let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
         let passed = job_options::run_login_check(launch, command, stop).await;
-        let _ = fs::remove_file(lock);
+        remove_if_exists(&lock);
         match passed {
             _ if stop.is_cancelled() => Some(None),
             Ok(true) => None,
@@ -269,7 +268,7 @@ impl ScriptContext {
         }
         let report = repairer.perform_repair(order, only_propose, stop).await;
         // The agent is gone, so its lock is not needed any more.
-        let _ = fs::remove_file(self.runs.lock_path(order.effect.task, order.effect.run));
+        remove_if_exists(&self.runs.lock_path(order.effect.task, order.effect.run));
         report
     }
 

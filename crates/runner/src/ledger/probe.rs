@@ -1,6 +1,5 @@
 //! Lookup of an action's outcome by the command that was recorded with it.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use unstuck_world::process::{GuardCommand, Launch, ProcessDeadlines, ProcessEnd,
 use unstuck_world::redact::Redactor;
 
 use super::results::ResultFiles;
-use crate::effects::{EffectRequest, RunLocks, failed_outcome};
+use crate::effects::{EffectRequest, RunLocks, failed_outcome, remove_if_exists};
 
 /// The environment variable with the idempotency key, for a command that performs or looks up an
 /// action.
@@ -78,7 +77,7 @@ impl ActionProber {
             *said = self.redactor.redact_text(said).into();
         }
         // The process tree is gone, so its lock is not needed any more.
-        let _ = fs::remove_file(lock);
+        remove_if_exists(&lock);
         outcome
     }
 }

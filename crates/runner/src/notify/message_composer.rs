@@ -98,7 +98,11 @@ impl MessageComposer<'_> {
     }
 
     async fn compose_build_completed(&self, news: &News, id: BuildId) -> ComposeResult {
-        let tally = self.load_build(id).await?.as_ref().map(to_tally).unwrap_or_default();
+        let row = self.load_build(id).await?;
+        if row.is_none() {
+            tracing::warn!(build = %id, "a completed build is not in the store");
+        }
+        let tally = row.as_ref().map(to_tally).unwrap_or_default();
         Ok(Some(Notification::build_completed(self.project, news, tally).with_build(Some(id))))
     }
 

@@ -12,7 +12,7 @@ use unstuck_core::engine::TaskId;
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_world::git::Oid;
 
-use crate::effects::EffectRequest;
+use crate::effects::{EffectRequest, read_json, remove_if_exists};
 
 /// The folder of the notes, one per job.
 #[derive(Clone, Debug)]
@@ -66,8 +66,11 @@ impl RepairNotes {
 
     /// Returns the note of the very repair that is ordered. One that cannot be read is begun anew.
     pub(super) fn read_note(&self, order: &EffectRequest) -> Option<RepairNote> {
-        let bytes = fs::read(self.note_path(order.effect.task)).ok()?;
-        let note: RepairNote = serde_json::from_slice(&bytes).ok()?;
+        let path = self.note_path(order.effect.task);
+        let read = read_json(&path).inspect_err(|error| {
+            tracing::warn!(%error, path = %path.display(), "a repair begins anew");
+        });
+        let note: RepairNote = read.ok()??;
         (note.repair == (order.firing, order.attempt)).then_some(note)
     }
 
@@ -90,8 +93,7 @@ impl RepairNotes {
 
     /// Deletes the note, so that the repair begins anew.
     pub(super) fn delete_note(&self, task: TaskId) {
-        // A missing file is fine.
-        let _ = fs::remove_file(self.note_path(task));
+        remove_if_exists(&self.note_path(task));
     }
 
     fn note_path(&self, task: TaskId) -> PathBuf {
