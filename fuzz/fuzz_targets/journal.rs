@@ -8,7 +8,7 @@ fuzz_target!(|text: &str| {
     let mut state = State::new("fuzz");
     for line in text.lines() {
         if let Ok(recorded) = serde_json::from_str::<RecordedEvent>(line) {
-            state.apply(&recorded);
+            state.apply(&recorded).ok();
         }
     }
     state.outstanding_effects();

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    Command, Effect, EffectKind, EffectOutcome, Event, GateKey, QuestionId, Rng, State, decide,
-    requested_effects,
+    Command, Effect, EffectChange, EffectKind, EffectOutcome, Event, GateKey, QuestionId, Rng,
+    State, decide, requested_effects,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_core::plan::{MutationKind, MutationSpec, Plan, TaskSpec};
@@ -201,7 +201,10 @@ impl Night {
                 _ => {}
             }
             let new = requested_effects(&self.state, &recorded);
-            self.owed.extend(new.filter(|effect| !matches!(effect.what, EffectKind::Stop { .. })));
+            self.owed.extend(new.filter_map(|change| match change {
+                EffectChange::Start(effect) => Some(effect),
+                EffectChange::Stop(_) => None,
+            }));
         }
         if over {
             self.start();

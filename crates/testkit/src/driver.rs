@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    Command, CommandRejection, Effect, EffectId, EffectKind, RecordedEvent, Rng, State, TaskId,
+    Command, CommandRejection, Effect, EffectChange, EffectId, RecordedEvent, Rng, State, TaskId,
     decide, requested_effects,
 };
 use unstuck_core::question::Decision;
@@ -25,7 +25,7 @@ const THOROUGH_EVERY: u64 = 64;
 #[derive(Clone, Debug)]
 struct UnackedBatch {
     end: usize,
-    effects: Vec<Effect>,
+    effects: Vec<EffectChange>,
     /// The reported effect: kept until the acknowledgement and reported again without it.
     kept: Option<SimulatedEffect>,
     /// `true` for the first decision after a start, which must not get lost.
@@ -96,7 +96,7 @@ impl Simulation {
     pub fn apply_move(&mut self, step: &SimulationMove) -> Result<(), Violation> {
         self.stats.steps += 1;
         match step {
-            SimulationMove::Ack => self.acknowledge_batch(),
+            SimulationMove::Ack => self.acknowledge_batch()?,
             SimulationMove::Work(task, kind) => self.advance_effect(*task, kind)?,
             SimulationMove::Person(command) => self.apply_person_command(command)?,
             SimulationMove::Stale(command) => {
@@ -240,7 +240,7 @@ impl Simulation {
                 return Ok(Err(rejected));
             }
         };
-        let released: Vec<Effect> =
+        let released: Vec<EffectChange> =
             events.iter().flat_map(|recorded| requested_effects(&self.state, recorded)).collect();
         check::check_released(&self.state, &owed_before, &released)?;
         let decided = self.journal.len();
@@ -257,7 +257,7 @@ impl Simulation {
             }
             self.monitor.check_event(&self.shadow, recorded, &self.profile.policy)?;
             let kept = EventInvariant::capture_before(&self.shadow, recorded);
-            self.shadow.apply(recorded);
+            check::apply_replayed(&mut self.shadow, recorded)?;
             if let Some(kept) = kept {
                 kept.check_after(&self.shadow, recorded)?;
             }
@@ -282,24 +282,25 @@ impl Simulation {
         }
     }
 
-    fn acknowledge_batch(&mut self) {
-        let Some(batch) = self.batches.pop_front() else { return };
+    fn acknowledge_batch(&mut self) -> Result<(), Violation> {
+        let Some(batch) = self.batches.pop_front() else { return Ok(()) };
         for recorded in &self.journal[self.durable..batch.end] {
             // Violations were reported when this was decided.
             self.disk_monitor.check_event(&self.disk, recorded, &self.profile.policy).ok();
-            self.disk.apply(recorded);
+            check::apply_replayed(&mut self.disk, recorded)?;
         }
         self.durable = batch.end;
-        for effect in batch.effects {
-            match effect.what {
-                EffectKind::Stop { effect } => {
+        for change in batch.effects {
+            match change {
+                EffectChange::Stop(effect) => {
                     self.running.remove(&effect);
                 }
-                _ => {
+                EffectChange::Start(effect) => {
                     self.running.insert(effect.id, SimulatedEffect { effect, result: None });
                 }
             }
         }
+        Ok(())
     }
 
     /// Drops everything that is only in memory.

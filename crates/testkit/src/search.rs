@@ -293,7 +293,7 @@ impl SearchNode {
             for recorded in decided.iter().flatten() {
                 self.monitor.check_event(&shadow, recorded, &asked.policy)?;
                 let kept = EventInvariant::capture_before(&shadow, recorded);
-                shadow.apply(recorded);
+                check::apply_replayed(&mut shadow, recorded)?;
                 if let Some(kept) = kept {
                     kept.check_after(&shadow, recorded)?;
                 }

@@ -65,7 +65,6 @@ impl SimulatedWorld {
                 self.perform_action(state, effect, mutation, now)?
             }
             EffectKind::Probe { mutation } => self.probe_action(state, effect, mutation, now)?,
-            EffectKind::Stop { .. } => return None,
         })
     }
 
@@ -368,7 +367,6 @@ pub const fn work_kind(what: EffectKind) -> &'static str {
         EffectKind::Repair { .. } => "repair",
         EffectKind::Execute { .. } => "execute",
         EffectKind::TakeBack => "take back",
-        EffectKind::Stop { .. } => "stop",
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn ask_about_build(
 /// Returns the facts about the action that the question is about.
 fn action_facts(turn: &Transition<'_>, subject: Subject) -> Option<Box<ActionFacts>> {
     let Subject::Action(id) = subject else { return None };
-    turn.state.mutation(id).map(|mutation| Box::new(mutation.facts()))
+    turn.known_mutation(id).map(|mutation| Box::new(mutation.facts()))
 }
 
 /// Returns the attempts that failed with this error since its counter was last reset.

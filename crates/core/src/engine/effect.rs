@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, RecordedEvent};
+use super::event::RecordedEvent;
 use super::ids::{EffectId, MutationId, RunId, TaskId};
 use super::ledger::MutationState;
 use super::run::{Start, Step};
@@ -58,34 +58,28 @@ pub enum EffectKind {
     },
     /// Revert the changes that the operator did not allow.
     TakeBack,
-    /// Stop another effect, because its result is no longer wanted.
-    Stop {
-        /// The effect to stop.
-        effect: EffectId,
-    },
 }
 
-/// Returns the effects that the runner must perform because of `recorded`, which has been applied
-/// to `state`.
+/// A change of what the runner performs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EffectChange {
+    /// Perform this effect.
+    Start(Effect),
+    /// Stop this effect, because its result is no longer wanted.
+    Stop(EffectId),
+}
+
+/// Returns the effects that the runner must stop and perform because of `recorded`, which has been
+/// applied to `state`.
 ///
 /// An effect that a later event of the same decision made pointless is not included.
 pub fn requested_effects(
     state: &State,
     recorded: &RecordedEvent,
-) -> impl Iterator<Item = Effect> + use<> {
-    let id = EffectId(recorded.seq);
-    stop_effect(state, id, &recorded.event).into_iter().chain(state.effect(id))
-}
-
-fn stop_effect(state: &State, id: EffectId, event: &Event) -> Option<Effect> {
-    let (run, stop) = match event {
-        Event::RunPaused { run, stop, .. }
-        | Event::RunFailed { run, stop, .. }
-        | Event::RunCancelled { run, stop } => (*run, (*stop)?),
-        _ => return None,
-    };
-    let task = state.run(run).map(|run| run.task).unwrap_or_default();
-    Some(Effect { id, task, run, what: EffectKind::Stop { effect: stop } })
+) -> impl Iterator<Item = EffectChange> + use<> {
+    let stopped = recorded.event.stopped_effect().map(EffectChange::Stop);
+    let started = state.effect(EffectId(recorded.seq)).map(EffectChange::Start);
+    stopped.into_iter().chain(started)
 }
 
 impl State {

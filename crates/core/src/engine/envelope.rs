@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::event::{Event, Raised, Reconciled, RecordedEvent};
-use super::ids::{BuildId, RunId, TaskId};
+use super::ids::{BuildId, EffectId, RunId, TaskId};
 use super::why::Why;
 use crate::fault::{Category, Code, Fault};
 use crate::time::Time;
@@ -90,6 +90,16 @@ impl Event {
             | Self::RunPaused { run, .. }
             | Self::RunCancelled { run, .. }
             | Self::RunCrashed { run, .. } => Some(*run),
+            _ => None,
+        }
+    }
+
+    /// Returns the effect that has to be stopped because of the event, if any.
+    pub const fn stopped_effect(&self) -> Option<EffectId> {
+        match self {
+            Self::RunPaused { stop, .. }
+            | Self::RunFailed { stop, .. }
+            | Self::RunCancelled { stop, .. } => *stop,
             _ => None,
         }
     }

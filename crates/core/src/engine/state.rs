@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::build::Build;
 use super::gate::AccountGate;
 use super::ids::{BuildId, EffectId, IdTable, MutationId, QuestionId, RunId, TaskId};
+use super::invariant::BrokenInvariant;
 use super::ledger::{Ledger, Mutation};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Run, Step};
@@ -57,6 +58,9 @@ pub struct State {
     /// Builds that changed since they were last scheduled; not part of the persistent state.
     #[serde(skip)]
     pub(super) stirred: Vec<BuildId>,
+    /// The first invariant that a decision broke; not part of the persistent state.
+    #[serde(skip)]
+    pub(super) broken: Option<BrokenInvariant>,
 }
 
 /// The run or action that waits for an effect.
@@ -129,6 +133,7 @@ impl State {
             day: DaySpending::default(),
             ids: NextIds::default(),
             stirred: Vec::new(),
+            broken: None,
         }
     }
 
@@ -140,6 +145,11 @@ impl State {
     /// Returns the position of the last event.
     pub const fn seq(&self) -> u64 {
         self.seq
+    }
+
+    /// Returns the invariant that a decision broke since the last call, if any.
+    pub fn take_broken_invariant(&mut self) -> Option<BrokenInvariant> {
+        self.broken.take()
     }
 
     /// Returns the time at which the next timer is due, if there is one.

@@ -1,11 +1,14 @@
 //! A decision in progress: its inputs, and the events that it has led to.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::build::{Build, BuildState};
 use super::command::CommandRejection;
 use super::event::{Event, PauseCause, RecordedEvent};
+use super::gate::AccountGate;
 use super::ids::{BuildId, EffectId, MutationId, RunId, TaskId};
+use super::invariant::BrokenInvariant;
 use super::ledger::Mutation;
 use super::run::{Phase, Run, Status, Step};
 use super::state::{EffectWaiter, State};
@@ -13,6 +16,7 @@ use super::task::Task;
 use super::why::Why;
 use crate::chance::Rng;
 use crate::fault::{Code, Fault, Internal};
+use crate::plan::GateKey;
 use crate::policy::Policy;
 use crate::time::Time;
 
@@ -37,6 +41,8 @@ pub(super) struct Transition<'a> {
     /// The run that a fault ended in the middle of an effect, and that effect, which is still being
     /// performed.
     cut_short: Option<(RunId, EffectId)>,
+    /// The first invariant that does not hold.
+    broken: Cell<Option<BrokenInvariant>>,
 }
 
 impl<'a> Transition<'a> {
@@ -47,7 +53,16 @@ impl<'a> Transition<'a> {
         rng: &'a mut Rng,
     ) -> Self {
         let events = Vec::with_capacity(EVENTS_USUAL);
-        Self { state, policy, now, rng, events, settled: None, cut_short: None }
+        Self {
+            state,
+            policy,
+            now,
+            rng,
+            events,
+            settled: None,
+            cut_short: None,
+            broken: Cell::new(None),
+        }
     }
 
     /// Returns the events decided so far.
@@ -55,9 +70,24 @@ impl<'a> Transition<'a> {
         &self.events
     }
 
-    /// Returns the decided events.
+    /// Returns the decided events. The state keeps the invariant that the decision broke, if any.
     pub(super) fn into_events(self) -> Vec<RecordedEvent> {
+        self.state.broken = self.state.broken.or(self.broken.get());
         self.events
+    }
+
+    /// Reports an invariant that does not hold. Tests end where one is met.
+    pub(super) fn report_broken(&self, broken: BrokenInvariant) {
+        debug_assert!(false, "{broken}");
+        self.broken.set(self.broken.get().or(Some(broken)));
+    }
+
+    /// Returns what was looked up, and reports `broken` if there is no such thing.
+    fn known<T>(&self, found: Option<T>, broken: BrokenInvariant) -> Option<T> {
+        if found.is_none() {
+            self.report_broken(broken);
+        }
+        found
     }
 
     /// Records and applies an event that needs no reason.
@@ -71,8 +101,14 @@ impl<'a> Transition<'a> {
     }
 
     fn push_event(&mut self, event: Event, why: Option<Why>) {
+        if let Err(broken) = self.state.check_event(&event) {
+            // A journal with this event would be refused.
+            self.report_broken(broken);
+            return;
+        }
         let recorded = RecordedEvent { seq: self.state.seq + 1, at: self.now, why, event };
         self.state.apply_event(&recorded);
+        debug_assert_eq!(self.state.broken, None, "by {:?}", recorded.event);
         self.events.push(recorded);
     }
 
@@ -82,9 +118,7 @@ impl<'a> Transition<'a> {
 
     /// Returns the run that the decision is about, which has not ended.
     pub(super) fn known_run(&self, id: RunId) -> Option<&Run> {
-        let run = self.state.run(id);
-        debug_assert!(run.is_some(), "the run {id} has ended before its decision");
-        run
+        self.known(self.state.run(id), BrokenInvariant::NoRun(id))
     }
 
     /// Returns the task of the run that the decision is about, which has not ended.
@@ -94,23 +128,22 @@ impl<'a> Transition<'a> {
 
     /// Returns a task that the state names itself.
     pub(super) fn known_task(&self, id: TaskId) -> Option<&Task> {
-        let task = self.state.task(id);
-        debug_assert!(task.is_some(), "the task {id} is named and not known");
-        task
+        self.known(self.state.task(id), BrokenInvariant::NoTask(id))
     }
 
     /// Returns a build that the state names itself.
     pub(super) fn known_build(&self, id: BuildId) -> Option<&Build> {
-        let build = self.state.build(id);
-        debug_assert!(build.is_some(), "the build {id} is named and not known");
-        build
+        self.known(self.state.build(id), BrokenInvariant::NoBuild(id))
     }
 
     /// Returns an action that the state names itself.
     pub(super) fn known_mutation(&self, id: MutationId) -> Option<&Mutation> {
-        let mutation = self.state.mutation(id);
-        debug_assert!(mutation.is_some(), "the action {id} is named and not known");
-        mutation
+        self.known(self.state.mutation(id), BrokenInvariant::NoAction(id))
+    }
+
+    /// Returns a gate that the state names itself.
+    pub(super) fn known_gate(&self, key: GateKey) -> Option<&AccountGate> {
+        self.known(self.state.gate(key), BrokenInvariant::NoGate(key))
     }
 
     /// Returns whether an external runtime works on the run's task.

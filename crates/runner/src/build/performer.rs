@@ -87,7 +87,7 @@ impl BuildContext {
                 self.remove_landed_worktree(order).await;
                 EffectOutcome::Done
             }
-            EffectKind::Repair { .. } | EffectKind::Execute { .. } | EffectKind::Stop { .. } => {
+            EffectKind::Repair { .. } | EffectKind::Execute { .. } => {
                 failed_outcome(misplaced_effect_fault(order))
             }
         };

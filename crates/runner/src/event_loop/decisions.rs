@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use unstuck_core::chance::Rng;
 use unstuck_core::engine::{
-    Command, CommandRejection, Effect, EffectId, EffectKind, ProgressReport, RecordedEvent, Task,
-    decide, requested_effects,
+    Command, CommandRejection, Effect, EffectChange, EffectId, EffectKind, ProgressReport,
+    RecordedEvent, Task, decide, requested_effects,
 };
 use unstuck_core::fault::{Fault, RunFailure};
 use unstuck_core::tell;
@@ -54,6 +54,10 @@ impl Runner {
         let now = self.setup.clock.now();
         let mut rng = Rng::for_decision(&self.setup.project, self.state.seq());
         let events = decide(&mut self.state, command, &self.setup.policy, now, &mut rng)?;
+        if let Some(broken) = self.state.take_broken_invariant() {
+            let fault = broken.to_fault();
+            tracing::error!(%fault, seq = self.state.seq(), "a decision met a state that cannot be");
+        }
         Ok(Batch::new(&self.state, events))
     }
 
@@ -135,14 +139,14 @@ impl Runner {
     /// Returns the steps that follow from an event that was just decided.
     fn derive_steps(&self, recorded: &RecordedEvent) -> Vec<DecisionStep> {
         requested_effects(&self.state, recorded)
-            .filter_map(|effect| self.derive_step(effect))
+            .filter_map(|change| self.derive_step(change))
             .collect()
     }
 
-    fn derive_step(&self, effect: Effect) -> Option<DecisionStep> {
-        match effect.what {
-            EffectKind::Stop { effect } => Some(DecisionStep::Stop(effect)),
-            _ => {
+    fn derive_step(&self, change: EffectChange) -> Option<DecisionStep> {
+        match change {
+            EffectChange::Stop(effect) => Some(DecisionStep::Stop(effect)),
+            EffectChange::Start(effect) => {
                 self.make_effect_request(effect).map(|order| DecisionStep::Perform(Box::new(order)))
             }
         }

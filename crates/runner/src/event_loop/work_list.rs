@@ -206,8 +206,7 @@ const fn can_be_interrupted(work: EffectKind) -> bool {
         | EffectKind::Perform { .. }
         | EffectKind::Probe { .. }
         | EffectKind::Emit
-        | EffectKind::TakeBack
-        | EffectKind::Stop { .. } => false,
+        | EffectKind::TakeBack => false,
     }
 }
 

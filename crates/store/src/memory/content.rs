@@ -74,7 +74,7 @@ impl ProjectContent {
             if *seq != state.seq() + 1 {
                 return Err(damage_error(format!("event {} is missing", state.seq() + 1)));
             }
-            state.apply(recorded);
+            state.apply(recorded).map_err(|error| damage_error(error.to_string()))?;
             bytes += event_byte_len(recorded);
         }
         Ok((state, JournalTail::new(bytes, size)))

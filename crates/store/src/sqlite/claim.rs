@@ -13,7 +13,9 @@ use super::open::MarkPolicy;
 use super::readers::ReadError;
 use super::table::event;
 use super::table::project::{self, ProjectEpoch};
-use super::verify::{self, JournalTip, damage_error, seal_at, verify_next_event};
+use super::verify::{
+    self, JournalTip, JournalVerification, damage_error, seal_at, verify_next_event,
+};
 use super::writer_state::{ClaimedProject, WriterState};
 use crate::error::{Holder, StoreError};
 use crate::snapshot::{JournalTail, deserialize_snapshot};
@@ -97,6 +99,23 @@ impl WriterState {
     }
 }
 
+/// Verifies the chain of all remaining events, and that the project can be read from them.
+pub(super) fn verify_journal(
+    conn: &Connection,
+    at: &Path,
+    id: i64,
+    name: &str,
+) -> Result<JournalVerification, ReadError> {
+    // A transaction, so that all of it is read at one moment.
+    let reading = conn.unchecked_transaction()?;
+    let verified = verify::verify_chain(&reading, at, id, name)?;
+    // The next holder seals a journal from before seals existed, and reads it then.
+    if !verify::is_unsealed(&reading, id)? {
+        load_project(&reading, at, id, name)?;
+    }
+    Ok(verified)
+}
+
 /// Reads a project and the end of its journal, verifying the seals.
 pub(super) fn load_project(
     conn: &Connection,
@@ -111,7 +130,8 @@ pub(super) fn load_project(
     let mut events_bytes = 0;
     event::replay_events(conn, project, state.seq(), |found| {
         seal = verify_next_event(at, seal, state.seq(), found)?;
-        state.apply(&found.read_recorded()?);
+        let recorded = found.read_recorded()?;
+        state.apply(&recorded).map_err(|error| damage_error(at, error.to_string()))?;
         events_bytes += found.byte_len();
         Ok::<_, ReadError>(true)
     })?;

@@ -121,7 +121,7 @@ impl SqliteStore {
         let walk = move |conn: &Connection| {
             check::check_database(conn, &at)?;
             match project::find_id(conn, &name)? {
-                Some(id) => verify::verify_chain(conn, &at, id, &name),
+                Some(id) => claim::verify_journal(conn, &at, id, &name),
                 None => Ok(JournalVerification { events: 0, last: 0 }),
             }
         };

@@ -225,9 +225,12 @@ impl TableChangesBuilder<'_> {
         };
         let change = match event {
             Event::MutationIntended { mutation, run, spec } => {
-                let task = self.state.run(*run).map(|run| run.task).unwrap_or_default();
+                let Some(known) = self.state.mutation(*mutation) else {
+                    debug_assert!(false, "{mutation} is intended and not in the ledger");
+                    return;
+                };
                 MutationChange {
-                    intended: Some((task, Arc::clone(spec), at)),
+                    intended: Some((known.task, Arc::clone(spec), at)),
                     run: Some(*run),
                     ..change_to(mutation, MutationStatus::Intended)
                 }

@@ -9,8 +9,8 @@ use std::fmt;
 
 use serde_json::Value;
 use unstuck_core::engine::{
-    Counters, Effect, EffectId, EffectKind, MutationId, MutationState, Question, RecordedEvent,
-    State, Subject, Task, TaskState,
+    Counters, EffectChange, EffectId, EffectKind, MutationId, MutationState, Question,
+    RecordedEvent, State, Subject, Task, TaskState,
 };
 
 use crate::moves::is_elsewhere;
@@ -51,23 +51,25 @@ pub fn check_thoroughly(state: &State) -> Result<(), Violation> {
 pub fn check_released(
     state: &State,
     before: &BTreeSet<EffectId>,
-    released: &[Effect],
+    released: &[EffectChange],
 ) -> Result<(), Violation> {
     let after: BTreeSet<EffectId> =
         state.outstanding_effects().iter().map(|effect| effect.id).collect();
     let new: BTreeSet<EffectId> = after.difference(before).copied().collect();
     let begun: BTreeSet<EffectId> = released
         .iter()
-        .filter(|effect| !matches!(effect.what, EffectKind::Stop { .. }))
-        .map(|effect| effect.id)
+        .filter_map(|change| match change {
+            EffectChange::Start(effect) => Some(effect.id),
+            EffectChange::Stop(_) => None,
+        })
         .collect();
     if new != begun {
         let found = format!("released {begun:?}, newly owed {new:?}");
         return Err(Violation::new("effects are what is newly owed", found));
     }
-    for effect in released {
-        if let EffectKind::Stop { effect } = effect.what
-            && after.contains(&effect)
+    for change in released {
+        if let EffectChange::Stop(effect) = change
+            && after.contains(effect)
         {
             let found = format!("{effect} is stopped and owed");
             return Err(Violation::new("what is stopped is not owed", found));
@@ -146,13 +148,20 @@ pub fn check_round_trip(state: &State, journal: &[RecordedEvent]) -> Result<(), 
         require(read == *recorded, "an event reads as it was written", || {
             format!("{recorded:?}\n{read:?}")
         })?;
-        replayed.apply(&read);
+        apply_replayed(&mut replayed, &read)?;
     }
     require(replayed == *state, "replaying gives the same state", || {
         describe_difference(&replayed, state)
     })?;
     let read: State = round_trip(state)?;
     require(read == *state, "a state reads as it was written", || describe_difference(&read, state))
+}
+
+/// Applies an event that `decide` made to another copy of its state.
+pub fn apply_replayed(state: &mut State, recorded: &RecordedEvent) -> Result<(), Violation> {
+    state
+        .apply(recorded)
+        .map_err(|error| Violation::new("a journal can be replayed", error.to_string()))
 }
 
 fn round_trip<T: serde::Serialize + serde::de::DeserializeOwned>(

@@ -98,7 +98,7 @@ impl StoreFixture {
         let mut replayed = State::new(PROJECT);
         let page = EventPage { after: 0, limit: u32::MAX };
         for recorded in self.store.load_events(PROJECT, page).await? {
-            replayed.apply(&recorded);
+            replayed.apply(&recorded)?;
         }
         check_equal("the journal adds up to the state", &replayed, &self.state)
     }

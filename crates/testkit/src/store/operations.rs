@@ -93,7 +93,7 @@ pub async fn play_operations(
         match scene {
             StoreOperation::Write(events) => {
                 for recorded in events {
-                    state.apply(recorded);
+                    state.apply(recorded)?;
                 }
                 let mut batch = Batch::new(&state, events.clone());
                 batch.checkpoint = checkpoint_of_progress(&state, events)?;

@@ -89,10 +89,7 @@ impl Performer for ClientWork {
                 Some(EffectOutcome::Done.into())
             }
             EffectKind::Probe { .. } => Some(EffectOutcome::CannotTell { said: None }.into()),
-            EffectKind::Perform { .. }
-            | EffectKind::Repair { .. }
-            | EffectKind::Execute { .. }
-            | EffectKind::Stop { .. } => {
+            EffectKind::Perform { .. } | EffectKind::Repair { .. } | EffectKind::Execute { .. } => {
                 let fault = Arc::new(misplaced_fault());
                 Some(EffectOutcome::Failed { fault, approach: None }.into())
             }

@@ -1,11 +1,11 @@
-//! Applies events to the state: the only way in which it changes. Applying decides nothing and
-//! cannot fail.
+//! Applies events to the state: the only way in which it changes. Applying decides nothing.
 //!
-//! An event that names an unknown id changes nothing. The journal is written by `decide`, so it
-//! never holds such an event, and a reader of a damaged journal must not panic.
+//! An event is checked before it is applied, so everything that it names exists. The state may come
+//! from a damaged snapshot all the same, so what is missing there is left out and never a panic.
 
 mod budget;
 mod build;
+mod check;
 mod fault;
 mod gate;
 mod ledger;
@@ -15,6 +15,7 @@ mod task;
 
 use super::event::{Event, RecordedEvent};
 use super::ids::BuildId;
+use super::invariant::ReplayError;
 use super::state::{HandledRequest, State};
 use crate::plan::Request;
 
@@ -22,13 +23,18 @@ use crate::plan::Request;
 const REQUESTS_KEPT_MAX: usize = 1_024;
 
 impl State {
-    /// Applies one event of the journal.
-    pub fn apply(&mut self, recorded: &RecordedEvent) {
+    /// Applies one event of the journal. An event that names something unknown changes nothing and
+    /// is an error: the journal is damaged.
+    pub fn apply(&mut self, recorded: &RecordedEvent) -> Result<(), ReplayError> {
+        self.check_event(&recorded.event)
+            .map_err(|broken| ReplayError { seq: recorded.seq, broken })?;
         self.apply_event(recorded);
         self.stirred.clear();
+        self.broken = None;
+        Ok(())
     }
 
-    /// Applies an event and keeps the list of builds that it stirred, which `flow` then schedules.
+    /// Applies a checked event and keeps the list of builds that it stirred, which `flow` then schedules.
     #[expect(clippy::too_many_lines, reason = "a table: one line per event")]
     pub(super) fn apply_event(&mut self, recorded: &RecordedEvent) {
         self.seq = recorded.seq;

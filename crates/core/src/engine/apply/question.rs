@@ -1,9 +1,13 @@
 //! Applies question events to the state.
 
 use crate::engine::ids::{BuildId, QuestionId, TaskId};
+use crate::engine::invariant::count_down;
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::state::State;
 use crate::question::Decision;
+
+/// What a build counts, in the report of a count that does not agree.
+const OPEN_QUESTIONS: &str = "open questions of a build";
 
 impl State {
     pub(super) fn question_asked(&mut self, question: &Question) {
@@ -44,7 +48,7 @@ impl State {
         if !self.concerns_build(id, build)
             && let Some(build) = build.and_then(|build| self.builds.get_mut(&build))
         {
-            build.open_questions = build.open_questions.saturating_sub(1);
+            count_down(&mut build.open_questions, OPEN_QUESTIONS, &mut self.broken);
         }
     }
 
@@ -96,7 +100,7 @@ impl State {
         builds.dedup();
         for id in builds {
             if let Some(build) = self.builds.get_mut(&id) {
-                build.open_questions = build.open_questions.saturating_sub(1);
+                count_down(&mut build.open_questions, OPEN_QUESTIONS, &mut self.broken);
             }
             self.reschedule_build(id);
         }

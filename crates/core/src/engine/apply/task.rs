@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::build::Build;
 use crate::engine::ids::{BuildId, QuestionId, RunId, TaskId};
+use crate::engine::invariant::count_down;
 use crate::engine::run::{Next, Start, Step};
 use crate::engine::setbacks::{Repairs, Setbacks};
 use crate::engine::state::{EngineTimer, State};
@@ -142,7 +143,7 @@ impl State {
         let Some(task) = self.tasks.get(&id) else { return };
         for dependant in task.dependants.clone() {
             let Some(task) = self.tasks.get_mut(&dependant) else { continue };
-            task.needs_left = task.needs_left.saturating_sub(1);
+            count_down(&mut task.needs_left, "tasks that a task needs", &mut self.broken);
             if task.needs_left == 0
                 && let TaskState::Pending { .. } = task.state
                 && let Some(build) = self.builds.get_mut(&task.build)
@@ -269,7 +270,7 @@ impl State {
         }
         if let Some(build) = self.builds.get_mut(&task.build) {
             let left = &mut build.counts[old.kind() as usize];
-            *left = left.saturating_sub(1);
+            count_down(left, "tasks of a build in a state", &mut self.broken);
             build.counts[new.kind() as usize] += 1;
             if ready && let TaskState::Pending { .. } = new {
                 build.enqueue(gate, place, beside);

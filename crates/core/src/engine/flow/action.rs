@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::ids::{MutationId, RunId, TaskId};
+use crate::engine::invariant::BrokenInvariant;
 use crate::engine::ledger::MutationState;
 use crate::engine::react::ask_about_action;
 use crate::engine::run::{Next, Status, Step};
@@ -97,7 +98,7 @@ fn send_action(turn: &mut Transition<'_>, run: RunId, mutation: MutationId) -> A
 }
 
 fn is_requirement_met(turn: &Transition<'_>, id: MutationId) -> bool {
-    let Some(mutation) = turn.state.mutation(id) else { return false };
+    let Some(mutation) = turn.known_mutation(id) else { return false };
     let Some(required) = &mutation.spec.requires else { return true };
     let required = turn.state.action(mutation.task, required);
     required.is_some_and(|required| matches!(required.state, MutationState::Applied { .. }))
@@ -123,7 +124,10 @@ pub(in crate::engine) fn reconcile_run(
     fault: Option<Arc<Fault>>,
     next: Next,
 ) {
-    debug_assert!(turn.state.has_open_action(task), "nothing would continue the task {task}");
+    if !turn.state.has_open_action(task) {
+        // Nothing would continue the task.
+        turn.report_broken(BrokenInvariant::NoOpenAction(task));
+    }
     if let Some(step) = turn.state.run(run).map(|run| run.step) {
         let code = fault.as_ref().map(|fault| fault.code());
         turn.pause_run(run, Status::PausedReconciliation, step, code);

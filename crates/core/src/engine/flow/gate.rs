@@ -27,7 +27,7 @@ pub(in crate::engine) fn record_successful_call(turn: &mut Transition<'_>, task:
 /// Ends the gate's wait: one waiting task probes the account first. Without such a task the gate
 /// opens at once.
 pub(in crate::engine) fn reopen_gate(turn: &mut Transition<'_>, key: GateKey, why: Why) {
-    let Some(gate) = turn.state.gate(key) else { return };
+    let Some(gate) = turn.known_gate(key) else { return };
     let probe = gate.waiters.iter().copied().find(|task| may_task_work(turn, *task));
     match probe {
         Some(task) => {
@@ -47,7 +47,7 @@ fn pass_gate(turn: &mut Transition<'_>, key: GateKey, untried: bool) {
 
 /// Releases the next group of waiting tasks; the group after it is twice as large.
 pub(in crate::engine) fn release_waiters(turn: &mut Transition<'_>, key: GateKey) {
-    let Some(gate) = turn.state.gate(key) else { return };
+    let Some(gate) = turn.known_gate(key) else { return };
     let group = gate.group.max(1);
     let released: Vec<TaskId> = gate.waiters.iter().copied().take(group as usize).collect();
     let more = gate.waiters.len() > released.len();
@@ -60,18 +60,14 @@ pub(in crate::engine) fn release_waiters(turn: &mut Transition<'_>, key: GateKey
 
 /// Hands the probe over to another task where the probing task has left for another reason.
 pub(super) fn hand_over_probes(turn: &mut Transition<'_>) {
-    let lost: Vec<GateKey> = turn
-        .state
-        .gates
-        .iter()
-        .filter(|(_, gate)| match gate.state {
-            GateState::Probing { task } => !is_still_probing(turn, task),
-            GateState::Passing | GateState::Waiting { .. } => false,
-        })
-        .map(|(key, _)| *key)
-        .collect();
-    for key in lost {
-        if probe_will_return(turn, key) {
+    let probes = turn.state.gates.iter().filter_map(|(key, gate)| match gate.state {
+        GateState::Probing { task } => Some((*key, task)),
+        GateState::Passing | GateState::Waiting { .. } => None,
+    });
+    let lost: Vec<(GateKey, TaskId)> =
+        probes.filter(|(_, task)| !is_still_probing(turn, *task)).collect();
+    for (key, task) in lost {
+        if probe_will_return(turn, key, task) {
             pass_gate(turn, key, true);
         } else {
             reopen_gate(turn, key, Why::from_rule(Rule::OneProbesFirst));
@@ -79,11 +75,10 @@ pub(super) fn hand_over_probes(turn: &mut Transition<'_>) {
     }
 }
 
-/// Returns whether the probing task only waits for something else, and no task waits here that
+/// Returns whether the probing `task` only waits for something else, and no task waits here that
 /// could probe in its place.
-fn probe_will_return(turn: &Transition<'_>, key: GateKey) -> bool {
-    let Some(gate) = turn.state.gate(key) else { return false };
-    let GateState::Probing { task } = gate.state else { return false };
+fn probe_will_return(turn: &Transition<'_>, key: GateKey, task: TaskId) -> bool {
+    let Some(gate) = turn.known_gate(key) else { return false };
     let backs_off = turn.state.task(task).is_some_and(|task| {
         matches!(task.state, TaskState::BackingOff { .. }) && task.next.step.needs_gate()
     });

@@ -96,7 +96,7 @@ fn fill_slots(turn: &mut Transition<'_>, id: BuildId) {
 /// Returns the most urgent task that may start, given the free slots, its gate and the tasks that
 /// it must not run beside.
 fn next_startable_task<'a>(turn: &'a Transition<'_>, id: BuildId) -> Option<&'a Task> {
-    let build = turn.state.build(id)?;
+    let build = turn.known_build(id)?;
     if !build.state.allows_work() || build.count(TaskStateKind::Running) >= build.slots {
         return None;
     }

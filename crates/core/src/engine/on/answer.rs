@@ -135,7 +135,7 @@ fn apply_to_error(
 /// Records the operator's judgement of the base for the builds of the waiting tasks; it holds for
 /// the rest of each build.
 fn record_base_judgement(turn: &mut Transition<'_>, question: &Question, belongs: bool) {
-    let tasks = question.tasks.iter().filter_map(|task| turn.state.task(*task));
+    let tasks = question.tasks.iter().filter_map(|task| turn.known_task(*task));
     let builds: BTreeSet<BuildId> = tasks.map(|task| task.build).collect();
     for build in builds {
         turn.emit_with_reason(
@@ -201,7 +201,7 @@ fn refused_action(
 ) -> Option<MutationId> {
     use Decision::{Deny, ProvideGuidance, SimplerVersion};
     let refuses = matches!(decision, Deny | ProvideGuidance | SimplerVersion);
-    let task = turn.state.task(id).filter(|_| refuses && !denied_commands(question).is_empty())?;
+    let task = turn.known_task(id).filter(|_| refuses && !denied_commands(question).is_empty())?;
     let Step::Mutate { .. } = task.next.step else { return None };
     // Actions are performed in order, and this is the first that did not happen.
     let mut actions = (0..).map_while(|at| task.action_at(at));
@@ -359,7 +359,7 @@ fn apply_to_action(
             continue;
         }
         let Some((fault, next)) =
-            turn.state.task(task).map(|task| (task.unsettled.clone(), task.next))
+            turn.known_task(task).map(|task| (task.unsettled.clone(), task.next))
         else {
             continue;
         };

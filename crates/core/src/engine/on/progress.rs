@@ -120,6 +120,7 @@ pub(super) fn handle_reserve(
 
 /// Returns the fault for a budget of the task that is already exceeded.
 pub(super) fn overspent_fault(turn: &Transition<'_>, task: TaskId) -> Option<Fault> {
+    turn.known_build(turn.known_task(task)?.build)?;
     let budgets = task_budgets(turn.state, &turn.policy.budget, turn.now, task)?;
     budgets.into_iter().find_map(|TaskBudget { span, cap: limit, used: spent }| {
         let unit = spent.exceeded_unit(limit)?.to_owned();

@@ -67,17 +67,17 @@ fn settle_performed(
 }
 
 fn is_merge(turn: &Transition<'_>, id: MutationId) -> bool {
-    turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Merge)
+    turn.known_mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Merge)
 }
 
 fn is_push(turn: &Transition<'_>, id: MutationId) -> bool {
-    turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Push)
+    turn.known_mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Push)
 }
 
 /// Returns the run whose current step is this action. A job's script receives the results of its
 /// actions itself.
 fn run_at_action(turn: &Transition<'_>, id: MutationId) -> Option<RunId> {
-    let run = turn.state.run(turn.state.mutation(id)?.run)?;
+    let run = turn.state.run(turn.known_mutation(id)?.run)?;
     matches!(run.step, Step::Mutate { .. }).then_some(run.id)
 }
 
@@ -106,7 +106,7 @@ fn probe_unknown_outcome(turn: &mut Transition<'_>, id: MutationId, fault: &Arc<
 
 /// Pauses a session until the outcome of its action is known; a job's script is not held up.
 fn pause_session(turn: &mut Transition<'_>, id: MutationId) {
-    let run = turn.state.mutation(id).and_then(|known| turn.state.run(known.run));
+    let run = turn.known_mutation(id).and_then(|known| turn.state.run(known.run));
     let Some((run, task, next)) = run.map(|run| (run.id, run.task, run.position().to_resumed()))
     else {
         return;
@@ -174,11 +174,11 @@ fn drop_pending_fault(turn: &mut Transition<'_>, id: MutationId) {
     let Some(mutation) = turn.known_mutation(id) else { return };
     let task = mutation.task;
     let run = mutation.run;
-    let Some(TaskState::Reconciling { .. }) = turn.state.task(task).map(|task| &task.state) else {
+    let Some(TaskState::Reconciling { .. }) = turn.known_task(task).map(|task| &task.state) else {
         return;
     };
     if run_at_action(turn, id).is_some()
-        && let Some(next) = turn.state.task(task).map(|task| task.next)
+        && let Some(next) = turn.known_task(task).map(|task| task.next)
     {
         let why = Why::from_rule(Rule::WaitOver);
         turn.emit_with_reason(Event::TaskReconciling { task, run, fault: None, next }, why);
@@ -194,7 +194,7 @@ fn ask_indeterminate(turn: &mut Transition<'_>, id: MutationId, said: Option<Arc
 /// Returns the time from which an absent result means that the action did not happen; `None` if it
 /// means so already.
 fn settles_at(turn: &Transition<'_>, id: MutationId) -> Option<Time> {
-    let mutation = turn.state.mutation(id)?;
+    let mutation = turn.known_mutation(id)?;
     let until = mutation.sent_at + mutation.spec.settle_ms;
     // The time of the probe counts, not the time at which its result arrives.
     let settled = mutation.spec.idempotent

@@ -58,8 +58,8 @@ fn revive_dependants(turn: &mut Transition<'_>, id: TaskId) {
 /// Returns another task that `id` needs and that ended without success: `id` would wait for it
 /// forever.
 fn unmet_dependency(turn: &Transition<'_>, id: TaskId) -> Option<TaskId> {
-    let build = turn.state.build(turn.state.task(id)?.build)?;
-    let tasks = build.tasks.iter().filter_map(|task| turn.state.task(*task));
+    let build = turn.known_build(turn.known_task(id)?.build)?;
+    let tasks = build.tasks.iter().filter_map(|task| turn.known_task(*task));
     let lost = |task: &&Task| task.state.has_ended() && task.state != TaskState::Done;
     tasks.filter(lost).find(|task| task.dependants.contains(&id)).map(|task| task.id)
 }

@@ -6,6 +6,7 @@ use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::gate::GateState;
 use crate::engine::ids::TaskId;
+use crate::engine::invariant::BrokenInvariant;
 use crate::engine::state::EngineTimer;
 use crate::engine::task::TaskState;
 use crate::engine::transition::Transition;
@@ -19,9 +20,15 @@ const TIMERS_PER_WAKE_MAX: usize = 256;
 /// Rings the timers that are due.
 pub(super) fn handle_wake(turn: &mut Transition<'_>) {
     for _ in 0..TIMERS_PER_WAKE_MAX {
-        match turn.state.timers.first() {
-            Some(&(at, timer)) if at <= turn.now => fire_timer(turn, timer),
-            _ => break,
+        let Some(&(at, timer)) = turn.state.timers.first().filter(|(at, _)| *at <= turn.now) else {
+            break;
+        };
+        let events = turn.events().len();
+        fire_timer(turn, timer);
+        if turn.events().len() == events {
+            turn.report_broken(BrokenInvariant::IdleTimer);
+            // No event removes the timer, and it would be due for ever.
+            turn.state.timers.remove(&(at, timer));
         }
     }
 }

@@ -132,8 +132,8 @@ fn give_up_waiting(
     fault: &Arc<Fault>,
     why: &Why,
 ) {
-    let waiters: Vec<TaskId> =
-        turn.state.gate(key).map(|gate| gate.waiters.iter().copied().collect()).unwrap_or_default();
+    let Some(gate) = turn.known_gate(key) else { return };
+    let waiters: Vec<TaskId> = gate.waiters.iter().copied().collect();
     turn.emit_with_reason(Event::GateGivenUp { gate: key }, why.clone());
     ask_about_fault(turn, run, fault, why.clone());
     for id in waiters {

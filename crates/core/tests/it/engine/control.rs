@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildState, Command, CommandIssuer, CommandRejection, EffectKind, Event, Start, Status,
-    TaskState,
+    BuildState, Command, CommandIssuer, CommandRejection, EffectChange, EffectKind, Event, Start,
+    Status, TaskState,
 };
 use unstuck_core::fault::Code;
 use unstuck_core::plan::Request;
@@ -24,10 +24,7 @@ fn a_pause_is_no_failure_charges_nothing_and_ends_under_the_same_run() {
     let before = stage.state.task(stage.id("a")).unwrap().counters;
     let id = build(&stage);
     stage.must(Command::Pause { build: id });
-    assert!(
-        stage.released.iter().any(|e| e.what == EffectKind::Stop { effect }),
-        "its agent is stopped"
-    );
+    assert!(stage.released.contains(&EffectChange::Stop(effect)), "its agent is stopped");
     assert_eq!(stage.state.run(run).unwrap().status, Status::PausedUser);
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters, before);
     assert!(stage.try_to(Command::Pause { build: id }).is_err());

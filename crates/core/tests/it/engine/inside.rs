@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Digest, ToolKind};
 use unstuck_core::engine::{
-    Check, CheckVerdict, Checked, Command, CommandRejection, EffectKind, Event, NOTE_CHARS_MAX,
-    ProgressReport, Rule, RunNote, SkipReason, Start, TaskState,
+    Check, CheckVerdict, Checked, Command, CommandRejection, EffectChange, EffectKind, Event,
+    NOTE_CHARS_MAX, ProgressReport, Rule, RunNote, SkipReason, Start, TaskState,
 };
 use unstuck_core::fault::{Category, CheckStage, Class, Code, Fault, Kind};
 use unstuck_core::signature::Signature;
@@ -72,10 +72,7 @@ fn the_fourth_time_the_attempt_ends_and_a_person_is_asked() {
     }
     let events = observe(&mut stage, "red", 4);
     assert!(happened(&events, "agent.waiting_for_input"));
-    assert!(
-        stage.released.iter().any(|e| e.what == EffectKind::Stop { effect }),
-        "its agent is stopped"
-    );
+    assert!(stage.released.contains(&EffectChange::Stop(effect)), "its agent is stopped");
     assert!(matches!(stage.task_state("a"), TaskState::Parked { .. }));
 }
 
@@ -97,7 +94,7 @@ fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
                 _ => code == Code::GitCommitFailed,
             };
         assert_eq!(goes_on, comes_back, "{code}");
-        let stopped = stage.released.iter().any(|e| e.what == EffectKind::Stop { effect });
+        let stopped = stage.released.contains(&EffectChange::Stop(effect));
         assert_eq!(stopped, !comes_back, "{code}: an agent whose attempt is over is stopped");
     }
 }
@@ -108,9 +105,11 @@ fn an_agent_that_says_a_change_was_not_allowed_is_stopped_before_it_is_taken_bac
     let mut stage = Stage::tasks(&["a"]);
     let (effect, run) = (stage.effect_id("a"), stage.owed("a").run);
     raise(&mut stage, fault(Code::ScopeUserDenied, "they said no"));
-    let since = stage.released.iter().position(|e| e.what == EffectKind::Stop { effect });
-    let after: Vec<EffectKind> = stage.released[since.unwrap()..].iter().map(|e| e.what).collect();
-    assert_eq!(after, [EffectKind::Stop { effect }, EffectKind::TakeBack]);
+    let since = stage.released.iter().position(|change| *change == EffectChange::Stop(effect));
+    let [EffectChange::Start(after)] = &stage.released[since.unwrap() + 1..] else {
+        panic!("{:?}", stage.released);
+    };
+    assert_eq!(after.what, EffectKind::TakeBack);
     assert_eq!(stage.owed("a").run, run);
     let events = stage.done("a");
     assert!(happened(&events, "run.cancelled"));

@@ -26,7 +26,7 @@ fn digests() -> String {
             continue;
         }
         let recorded: RecordedEvent = serde_json::from_str(line).unwrap();
-        state.apply(&recorded);
+        state.apply(&recorded).unwrap();
         let hash = blake3::hash(&serde_json::to_vec(&state).unwrap());
         write!(states, " {}", &hash.to_hex()[..8]).unwrap();
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    Command, CommandRejection, DoubtedAction, EffectKind, EffectOutcome, Event, MutationState,
-    Phase, Reconciled, RecordedEvent, Status, Step, TaskState,
+    Command, CommandRejection, DoubtedAction, EffectChange, EffectKind, EffectOutcome, Event,
+    MutationState, Phase, Reconciled, RecordedEvent, Status, Step, TaskState,
 };
 use unstuck_core::fault::{Code, Fault};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, TaskSpec, WorkPhase};
@@ -32,8 +32,10 @@ fn mutating(actions: Vec<MutationSpec>) -> Stage {
 }
 
 fn performs(stage: &Stage) -> usize {
-    let performs =
-        |effect: &&unstuck_core::engine::Effect| matches!(effect.what, EffectKind::Perform { .. });
+    let performs = |change: &&EffectChange| match change {
+        EffectChange::Start(effect) => matches!(effect.what, EffectKind::Perform { .. }),
+        EffectChange::Stop(_) => false,
+    };
     stage.released.iter().filter(performs).count()
 }
 
@@ -566,7 +568,7 @@ fn doubting(spec: MutationSpec) -> Stage {
     let doubted = DoubtedAction { key: Arc::from(spec.key.as_str()), at: Time::from_millis(77) };
     let event = Event::LossAccepted { kept: 0, had: Some(9), actions: vec![doubted] };
     let recorded = RecordedEvent { seq: 1, at: stage.now, why: None, event };
-    stage.state.apply(&recorded);
+    stage.state.apply(&recorded).unwrap();
     stage.journal.push(recorded);
     stage.build(vec![with_actions("a", vec![spec])]);
     stage.attempt("a");

@@ -1,6 +1,9 @@
 //! Kill it anywhere: nothing is lost, nothing is done twice, and it goes on by itself.
 
-use unstuck_core::engine::{Command, EffectKind, Event, Rule, Start, State, TaskState};
+use unstuck_core::engine::{
+    BrokenInvariant, BuildId, Command, EffectKind, Event, MutationId, QuestionId, RecordedEvent,
+    ReplayError, Rule, RunId, Start, State, TaskId, TaskState,
+};
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::question_text;
@@ -18,10 +21,10 @@ fn counters_and_waits_are_what_they_were() {
         (stage.state.next_wake(), stage.state.signatures().count(red("boom").signature));
     let counters = stage.state.task(stage.id("b")).unwrap().counters;
     let written = serde_json::to_string(&stage.journal).unwrap();
-    let journal: Vec<unstuck_core::engine::RecordedEvent> = serde_json::from_str(&written).unwrap();
+    let journal: Vec<RecordedEvent> = serde_json::from_str(&written).unwrap();
     let mut replayed = State::new("demo");
     for recorded in &journal {
-        replayed.apply(recorded);
+        replayed.apply(recorded).unwrap();
     }
     assert_eq!(replayed, stage.state);
     stage.state = replayed;
@@ -145,11 +148,67 @@ proptest::proptest! {
         let journal = eventful().journal;
         let mut state = State::new("demo");
         for pick in picks {
-            state.apply(pick.get(&journal));
+            let before = state.clone();
+            if state.apply(pick.get(&journal)).is_err() {
+                assert_eq!(state, before, "an event that is refused changes nothing");
+            }
         }
         state.outstanding_effects();
         state.next_wake();
     }
+}
+
+/// The error of an event that is applied after the journal of an eventful project.
+fn refusal(event: Event) -> BrokenInvariant {
+    let mut stage = eventful();
+    let before = stage.state.clone();
+    let seq = before.seq() + 1;
+    let error =
+        stage.state.apply(&RecordedEvent { seq, at: stage.now, why: None, event }).unwrap_err();
+    assert_eq!(stage.state, before, "an event that is refused changes nothing");
+    let ReplayError { seq: at, broken } = error;
+    assert_eq!(at, seq);
+    assert!(error.to_string().contains(&broken.to_string()), "{error}");
+    assert_eq!(broken.to_fault().code(), Code::InternalError);
+    broken
+}
+
+#[test]
+fn an_event_about_something_that_does_not_exist_is_refused() {
+    let (build, task, run) = (BuildId(99), TaskId(99), RunId(99));
+    let (question, mutation) = (QuestionId(99), MutationId(99));
+    let known = eventful().state.runs().next().unwrap().id;
+    let told = [
+        (Event::BuildCompleted { build }, BrokenInvariant::NoBuild(build)),
+        (Event::TaskCancelled { task }, BrokenInvariant::NoTask(task)),
+        (Event::RunCommitted { run }, BrokenInvariant::NoRun(run)),
+        (Event::QuestionWithdrawn { question }, BrokenInvariant::NoQuestion(question)),
+        (Event::MutationFailed { mutation }, BrokenInvariant::NoAction(mutation)),
+        (Event::MutationInFlight { mutation, run: known }, BrokenInvariant::NoAction(mutation)),
+    ];
+    for (event, broken) in told {
+        assert_eq!(refusal(event), broken);
+    }
+}
+
+#[test]
+fn a_journal_without_its_beginning_is_refused() {
+    let journal = eventful().journal;
+    let error = State::new("demo").apply(&journal[1]).unwrap_err();
+    assert_eq!(error, ReplayError { seq: 2, broken: BrokenInvariant::NoTask(TaskId(0)) });
+}
+
+#[test]
+fn a_run_whose_task_is_missing_from_the_snapshot_is_refused() {
+    let state = Stage::tasks(&["a"]).state;
+    let run = state.runs().next().unwrap().clone();
+    let mut written = serde_json::to_value(&state).unwrap();
+    written["tasks"].as_object_mut().unwrap().remove(&run.task.0.to_string()).unwrap();
+    let mut read: State = serde_json::from_value(written).unwrap();
+    let event = Event::RunCommitted { run: run.id };
+    let recorded = RecordedEvent { seq: 9, at: unstuck_core::time::Time::EPOCH, why: None, event };
+    let broken = BrokenInvariant::NoTask(run.task);
+    assert_eq!(read.apply(&recorded), Err(ReplayError { seq: 9, broken }));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    BuildId, Command, CommandRejection, Effect, EffectId, EffectKind, EffectOutcome, Event,
-    Question, QuestionId, RecordedEvent, Rng, State, Step, TaskId, TaskState, decide,
+    BuildId, Command, CommandRejection, Effect, EffectChange, EffectId, EffectKind, EffectOutcome,
+    Event, Question, QuestionId, RecordedEvent, Rng, State, Step, TaskId, TaskState, decide,
     requested_effects,
 };
 use unstuck_core::fault::{Code, Fault, Kind};
@@ -21,8 +21,8 @@ pub(crate) struct Stage {
     pub(crate) policy: Policy,
     pub(crate) now: Time,
     pub(crate) journal: Vec<RecordedEvent>,
-    /// Effects that were released, oldest first.
-    pub(crate) released: Vec<Effect>,
+    /// Effects that were to be performed or stopped, oldest first.
+    pub(crate) released: Vec<EffectChange>,
     approaches: u64,
     /// Leave out the comparison with the replayed journal, which is slow on large plans.
     pub(crate) quiet: bool,
@@ -103,7 +103,7 @@ impl Stage {
         }
         let mut replayed = State::new("demo");
         for recorded in &self.journal {
-            replayed.apply(recorded);
+            replayed.apply(recorded).unwrap();
         }
         assert_eq!(replayed, self.state, "the journal does not add up to the state");
     }

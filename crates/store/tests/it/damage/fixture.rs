@@ -34,7 +34,7 @@ async fn opens(schema: &str) {
     dump.check_against(&claim.state).unwrap();
     let mut replayed = State::new(PROJECT);
     for recorded in &dump.events {
-        replayed.apply(recorded);
+        replayed.apply(recorded).unwrap();
     }
     assert_eq!(standing(&replayed), standing(&claim.state));
     let counts = [dump.events.len(), dump.tasks.len(), dump.runs.len(), dump.questions.len()];

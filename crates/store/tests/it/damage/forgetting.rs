@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
-use unstuck_core::engine::State;
+use unstuck_core::engine::{BuildId, Event, RecordedEvent, State};
 use unstuck_core::fault::Code;
 use unstuck_store::{Batch, SqliteStore, Store, StoreError, serialize_snapshot};
 use unstuck_testkit::chance::Chance;
@@ -38,7 +38,7 @@ impl Kept {
         for (number, scene) in scenes.iter().enumerate() {
             let StoreOperation::Write(events) = scene else { continue };
             for recorded in events {
-                claim.state.apply(recorded);
+                claim.state.apply(recorded).unwrap();
             }
             let mut batch = Batch::new(&claim.state, events.clone());
             if number % 40 == 39 {
@@ -244,6 +244,31 @@ async fn an_event_that_was_changed_is_found() {
         error.to_string().contains("event 7 of the journal is not what was written"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn an_event_that_does_not_fit_those_before_it_is_found() {
+    let scenes = simulate_operations(SEED, STEPS).unwrap();
+    let kept = Kept::new(&scenes, 0).await;
+    let folder = tempfile::tempdir().unwrap();
+    kept.put(folder.path());
+    let path = folder.path().join(DATABASE);
+    let store = SqliteStore::open(&path).unwrap();
+    let by = make_holder("run");
+    let mut claim = store.claim_project(PROJECT, &by).await.unwrap();
+    let event = Event::BuildCompleted { build: BuildId(u32::MAX) };
+    let seq = claim.state.seq() + 1;
+    let recorded = RecordedEvent { seq, at: by.since, why: None, event };
+    let batch = Batch::new(&claim.state, vec![recorded]);
+    claim.journal.append_batch(batch).wait_until_durable().await.unwrap();
+    drop(claim);
+    let walked = store.verify_journal(PROJECT).await.unwrap_err();
+    let claimed = store.claim_project(PROJECT, &by).await.unwrap_err();
+    for error in [walked, claimed] {
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        assert!(error.to_string().contains("does not fit the events before it"), "{error}");
+        assert_eq!(error.to_fault().code(), Code::InternalStore);
+    }
 }
 
 // B51: what is left is gone on with, and what is known of the actions since is kept

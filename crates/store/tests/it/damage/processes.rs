@@ -130,7 +130,7 @@ async fn replayed(store: &dyn Store) -> State {
         store.load_events(PROJECT, EventPage { after: 0, limit: u32::MAX }).await.unwrap()
     {
         assert_eq!(recorded.seq, state.seq() + 1);
-        state.apply(&recorded);
+        state.apply(&recorded).unwrap();
     }
     state
 }

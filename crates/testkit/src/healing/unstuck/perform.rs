@@ -54,10 +54,9 @@ impl ScenarioPerformer {
                 probe_outcome(site.probe_action(task, &self.find_action(order)?.key).await)
             }
             // Notifications always succeed; a scenario has no scripts.
-            EffectKind::Emit
-            | EffectKind::Repair { .. }
-            | EffectKind::Execute { .. }
-            | EffectKind::Stop { .. } => EffectOutcome::Done,
+            EffectKind::Emit | EffectKind::Repair { .. } | EffectKind::Execute { .. } => {
+                EffectOutcome::Done
+            }
         })
     }
 
