@@ -55,7 +55,11 @@ pub(super) fn check_header(at: &Path, mut file: &File, known: u32) -> Result<(),
 /// Refuses a WAL that does not begin with its magic number, because another program wrote it.
 fn check_log(at: &Path) -> Result<(), StoreError> {
     let path = log_path(at);
-    let Ok(file) = File::open(&path) else { return Ok(()) };
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(fail::convert_io_error(&path, "read", &error)),
+    };
     let mut mark = Vec::with_capacity(4);
     file.take(4).read_to_end(&mut mark).map_err(|e| fail::convert_io_error(at, "read", &e))?;
     match parse_u32_at(&mark, 0) {

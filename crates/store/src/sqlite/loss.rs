@@ -9,6 +9,7 @@ use unstuck_core::time::Time;
 
 use super::readers::open_reader;
 use super::table::project;
+use super::verify::damage_error;
 use super::{SqliteStore, fail, files, lock, mark};
 use crate::error::{Holder, StoreError};
 use crate::store::{Batch, Claim, Store as _};
@@ -34,16 +35,15 @@ impl SqliteStore {
         holder: &Holder,
         aside: &Path,
     ) -> Result<Option<AcceptedLoss>, StoreError> {
-        if let Ok(store) = Self::open(path.clone())
-            && store.verify_journal(project).await.is_ok()
-        {
+        if Self::open_and_verify(Self::open(path.clone()), project).await?.is_some() {
             return Ok(None);
         }
         let had = mark::read_mark(&path, project).ok().flatten().map(|read| read.reached.seq);
         // No process works with the files that are about to be replaced.
         let locks = lock::acquire_all(&path)?;
         copy_files_aside(&path, aside)?;
-        let kept = Self::open_if_intact(&path, project).await;
+        let dispatched = mark::load_dispatched_actions(&path, project)?;
+        let kept = Self::open_and_verify(Self::open_despite_loss(&path), project).await?;
         let known = match &kept {
             Some(_) => Vec::new(),
             None => {
@@ -59,24 +59,35 @@ impl SqliteStore {
         };
         let Claim { mut state, mut journal, .. } = store.claim_project(project, holder).await?;
         let kept = state.seq();
-        let mut actions = mark::actions_after(&path, project, kept);
+        let since = dispatched.into_iter().filter(|dispatched| dispatched.seq > kept);
+        let mut actions: Vec<DoubtedAction> = since.map(|dispatched| dispatched.action).collect();
         actions.extend(known);
         actions.sort_by(|one, other| (&one.key, other.at).cmp(&(&other.key, one.at)));
         // Keep the latest of each.
         actions.dedup_by(|one, other| one.key == other.key);
         let event = Event::LossAccepted { kept, had, actions: actions.clone() };
         let recorded = RecordedEvent { seq: kept + 1, at: holder.since, why: None, event };
-        state.apply(&recorded);
+        state.apply(&recorded).map_err(|error| damage_error(&path, error.to_string()))?;
         journal.append_batch(Batch::new(&state, vec![recorded])).wait_until_durable().await?;
         journal.close(&state).await?;
         Ok(Some(AcceptedLoss { kept, had, actions }))
     }
 
-    /// Returns the store, if its remaining journal has no gaps.
-    async fn open_if_intact(path: &Path, project: &str) -> Option<Self> {
-        let store = Self::open_despite_loss(path).ok()?;
-        store.verify_journal(project).await.ok()?;
-        Some(store)
+    /// Returns the store, if its journal has no gaps and can be read. An error that is no loss, such as a
+    /// store that another process keeps busy, is returned: nothing may be removed because of it.
+    async fn open_and_verify(
+        opened: Result<Self, StoreError>,
+        project: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        let verified = match opened {
+            Ok(store) => store.verify_journal(project).await.map(|_| store),
+            Err(error) => Err(error),
+        };
+        match verified {
+            Ok(store) => Ok(Some(store)),
+            Err(error) if is_loss(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Keeps the files of an unusable database in the folder `aside`, and clears the place for a copy.
@@ -86,6 +97,21 @@ impl SqliteStore {
         remove_files(path)?;
         drop(locks);
         Self::open_despite_loss(path)
+    }
+}
+
+/// Returns whether the error may mean that data is lost.
+const fn is_loss(error: &StoreError) -> bool {
+    match error {
+        StoreError::Damaged { .. }
+        | StoreError::NotRead { .. }
+        | StoreError::NotWritten { .. }
+        | StoreError::Fenced { .. } => true,
+        StoreError::Held(_)
+        | StoreError::Newer { .. }
+        | StoreError::Rights { .. }
+        | StoreError::Full { .. }
+        | StoreError::Unavailable { .. } => false,
     }
 }
 

@@ -59,10 +59,10 @@ struct MarkRecord {
 
 /// An action that was dispatched.
 #[derive(Debug, Serialize, Deserialize)]
-struct DispatchedAction {
-    seq: u64,
+pub(super) struct DispatchedAction {
+    pub(super) seq: u64,
     #[serde(flatten)]
-    action: DoubtedAction,
+    pub(super) action: DoubtedAction,
 }
 
 #[derive(Debug)]
@@ -183,7 +183,7 @@ fn mark_name_prefix(database: &Path) -> OsString {
 /// Returns a file name for a project, whose own name may contain any character.
 fn digest_of_name(project: &str) -> String {
     let digest = blake3::hash(project.as_bytes()).to_hex();
-    digest.as_str().get(..16).unwrap_or_default().to_owned()
+    digest.as_str()[..16].to_owned()
 }
 
 /// Returns whether a file is the mark of a project.
@@ -261,16 +261,18 @@ fn parse_record(written: MarkRecord) -> Option<MarkContent> {
     Some(MarkContent { reached: JournalPosition { epoch, seq, seal: seal.parse().ok()? }, actions })
 }
 
-/// Returns the actions dispatched after an event, as far as the mark still contains them.
-pub(super) fn actions_after(database: &Path, project: &str, seq: u64) -> Vec<DoubtedAction> {
-    let path = mark_path(database, project);
-    let Ok(Some(bytes)) = read_bytes(&path, FILE_BYTES_MAX) else { return Vec::new() };
+/// Returns the actions that were dispatched, as far as the mark still contains them.
+pub(super) fn load_dispatched_actions(
+    database: &Path,
+    project: &str,
+) -> Result<Vec<DispatchedAction>, StoreError> {
+    let bytes = match read_bytes(&mark_path(database, project), FILE_BYTES_MAX)? {
+        Some(bytes) => bytes,
+        None => read_bytes(&earlier_path(database, project), FILE_BYTES_MAX)?.unwrap_or_default(),
+    };
     let start = usize::try_from(ACTIONS_AT).unwrap_or(usize::MAX);
     let lines = bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n');
-    let let_go = lines
-        .filter_map(deserialize_with_digest::<DispatchedAction>)
-        .filter(|let_go| let_go.seq > seq);
-    let_go.map(|let_go| let_go.action).collect()
+    Ok(lines.filter_map(deserialize_with_digest::<DispatchedAction>).collect())
 }
 
 /// Reads the first bytes of a file, if it exists.
@@ -285,9 +287,10 @@ fn read_bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
 }
 
 /// Serializes a value with its digest before it.
+#[expect(clippy::expect_used, reason = "a mark without its content would hide a loss")]
 fn serialize_with_digest(what: &impl Serialize) -> Vec<u8> {
-    // Numbers and texts can always be serialized.
-    let body = serde_json::to_vec(what).unwrap_or_default();
+    let body =
+        serde_json::to_vec(what).expect("invariant: numbers and texts can always be serialized");
     [hex_digest(&body).as_bytes(), b" ", &body].concat()
 }
 
