@@ -13,7 +13,8 @@ use unstuck_core::signature::{self, Signature};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::input::InputReader;
-use crate::render::{self, Terminal, style};
+use crate::render::style::{CODE, DIM, TITLE};
+use crate::render::{self, Terminal};
 
 /// Classify a program's output: code, class, rule and signature
 #[derive(Debug, clap::Args)]
@@ -186,20 +187,17 @@ fn write_for_reading(
     reading: &OutputClassification,
     skipped: u64,
 ) -> Result<(), CliError> {
-    let title = style::TITLE;
-    let name = style::CODE;
-    let dim = style::DIM;
     let OutputClassification { code, rule, signature, diagnostic } = reading;
-    writeln!(out, "{title}{code}{title:#}  {}", code.summary())?;
-    writeln!(out, "  {dim}class{dim:#}      {}", render_class(code.row().class))?;
-    writeln!(out, "  {dim}rule{dim:#}       {rule}")?;
-    writeln!(out, "  {dim}signature{dim:#}  {signature}")?;
-    writeln!(out, "  {dim}more{dim:#}       {name}unstuck explain {code}{name:#}")?;
+    writeln!(out, "{TITLE}{code}{TITLE:#}  {}", code.summary())?;
+    writeln!(out, "  {DIM}class{DIM:#}      {}", render_class(code.row().class))?;
+    writeln!(out, "  {DIM}rule{DIM:#}       {rule}")?;
+    writeln!(out, "  {DIM}signature{DIM:#}  {signature}")?;
+    writeln!(out, "  {DIM}more{DIM:#}       {CODE}unstuck explain {code}{CODE:#}")?;
     if !diagnostic {
-        writeln!(out, "  {dim}nothing in the text tells of a failure{dim:#}")?;
+        writeln!(out, "  {DIM}nothing in the text tells of a failure{DIM:#}")?;
     }
     if skipped > 0 {
-        writeln!(out, "  {dim}the first {skipped} bytes were not looked at{dim:#}")?;
+        writeln!(out, "  {DIM}the first {skipped} bytes were not looked at{DIM:#}")?;
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ use unstuck_world::workspace::{
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, CommandConnection, LocalProject};
-use crate::render::{self, Terminal, style, words, wrap_text};
+use crate::render::style::{DIM, TITLE};
+use crate::render::{self, Terminal, words, wrap_text};
 
 /// Remove worktrees and branches of finished builds
 #[derive(Debug, clap::Args)]
@@ -280,21 +281,19 @@ const INDENT: usize = 4;
 fn write_page(out: &mut impl Write, swept: &SweepResult, width: usize) -> io::Result<()> {
     let (gone, kept): (Vec<&SweepItem>, Vec<&SweepItem>) =
         swept.things.iter().partition(|thing| thing.kept.is_none());
-    let title = style::TITLE;
     if !gone.is_empty() {
         let head = if swept.removed { "Removed" } else { "To be removed" };
-        writeln!(out, "{title}{head}{title:#}")?;
+        writeln!(out, "{TITLE}{head}{TITLE:#}")?;
         for thing in &gone {
             write_removed(out, thing)?;
         }
     }
     if !kept.is_empty() {
-        writeln!(out, "{title}Kept{title:#}")?;
+        writeln!(out, "{TITLE}Kept{TITLE:#}")?;
         for thing in &kept {
             writeln!(out, "  {}", thing.what)?;
             let why = thing.kept.as_deref().unwrap_or_default();
-            let dim = style::DIM;
-            writeln!(out, "{:INDENT$}{dim}{}{dim:#}", "", wrap_text(why, INDENT, width))?;
+            writeln!(out, "{:INDENT$}{DIM}{}{DIM:#}", "", wrap_text(why, INDENT, width))?;
         }
     }
     if swept.attempts > 0 {
@@ -306,10 +305,9 @@ fn write_page(out: &mut impl Write, swept: &SweepResult, width: usize) -> io::Re
 }
 
 fn write_removed(out: &mut impl Write, thing: &SweepItem) -> io::Result<()> {
-    let dim = style::DIM;
     match thing.bytes {
         0 => writeln!(out, "  {}", thing.what),
-        bytes => writeln!(out, "  {}  {dim}{}{dim:#}", thing.what, format_bytes(bytes)),
+        bytes => writeln!(out, "  {}  {DIM}{}{DIM:#}", thing.what, format_bytes(bytes)),
     }
 }
 

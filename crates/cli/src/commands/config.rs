@@ -9,7 +9,8 @@ use crate::args::ConfigFileArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::LocalProject;
-use crate::render::{self, Terminal, style};
+use crate::render::style::{DIM, TITLE};
+use crate::render::{self, Terminal};
 use crate::settings::{
     ResolvedSettings, SettingFlags, SettingOrigin, ShownSetting, settings_schema,
 };
@@ -136,8 +137,6 @@ fn is_under(path: &str, key: &str) -> bool {
 }
 
 fn write_page(shown: &[ShownSetting], terminal: &Terminal) -> Result<(), CliError> {
-    let title = style::TITLE;
-    let dim = style::DIM;
     let mut out = terminal.styled();
     let mut section = "";
     for ShownSetting { path, value, origin } in shown {
@@ -147,14 +146,14 @@ fn write_page(shown: &[ShownSetting], terminal: &Terminal) -> Result<(), CliErro
         let (in_section, key) = split.unwrap_or(("", path));
         if in_section != section {
             let gap = if section.is_empty() { "" } else { "\n" };
-            writeln!(out, "{gap}{title}[{in_section}]{title:#}")?;
+            writeln!(out, "{gap}{TITLE}[{in_section}]{TITLE:#}")?;
             section = in_section;
         }
         let value = value.as_ref().map_or_else(|| "(not set)".to_owned(), ToString::to_string);
         let line = format!("{key} = {value}");
         match origin {
-            SettingOrigin::Default => writeln!(out, "{dim}{line}{dim:#}")?,
-            origin => writeln!(out, "{line}  {dim}# {origin}{dim:#}")?,
+            SettingOrigin::Default => writeln!(out, "{DIM}{line}{DIM:#}")?,
+            origin => writeln!(out, "{line}  {DIM}# {origin}{DIM:#}")?,
         }
     }
     out.flush()?;

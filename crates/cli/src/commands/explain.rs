@@ -9,7 +9,8 @@ use unstuck_core::fault::{
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::render::{self, Terminal, style};
+use crate::render::style::{CODE, TITLE};
+use crate::render::{self, Terminal};
 
 /// Explain a fault code and what Unstuck does about it
 #[derive(Debug, clap::Args)]
@@ -65,13 +66,11 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit, CliEr
 /// Writes all codes by category, in the order of the table.
 fn write_codes(out: &mut impl Write, line_width: usize) -> Result<(), CliError> {
     let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
-    let title = style::TITLE;
-    let name = style::CODE;
     for category in Category::ALL {
-        writeln!(out, "{title}{category}{title:#}")?;
+        writeln!(out, "{TITLE}{category}{TITLE:#}")?;
         for code in Code::ALL.iter().filter(|code| code.row().category == *category) {
             let summary = render::wrap_text(code.summary(), width + 4, line_width);
-            writeln!(out, "  {name}{code:width$}{name:#}  {summary}")?;
+            writeln!(out, "  {CODE}{code:width$}{CODE:#}  {summary}")?;
         }
         writeln!(out)?;
     }

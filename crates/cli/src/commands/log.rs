@@ -23,9 +23,8 @@ use unstuck_store::{BuildLookup, EventPage, Store, StoreError};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, ProjectConnection};
-use crate::render::{
-    Terminal, render_event, render_job_event, style, when, words, write_event_json,
-};
+use crate::render::style::{DIM, STRONG};
+use crate::render::{Terminal, render_event, render_job_event, when, words, write_event_json};
 
 /// Show the decision log of the project
 #[derive(Debug, clap::Args)]
@@ -208,17 +207,15 @@ fn write_event_line(
     recorded: &RecordedEvent,
     about: Option<&LogSubject>,
 ) -> io::Result<()> {
-    let dim = style::DIM;
-    let strong = style::STRONG;
     let at = when::render_stamp(recorded.at);
     let general = || render_event(&recorded.event, recorded.at);
     match about {
         Some(LogSubject { name, is_job, wanted }) => {
             let of_job = is_job.then(|| render_job_event(recorded, wanted.as_deref())).flatten();
             let phrase = of_job.unwrap_or_else(general);
-            writeln!(out, "{dim}{at}{dim:#}  {strong}{name}{strong:#}: {phrase}")
+            writeln!(out, "{DIM}{at}{DIM:#}  {STRONG}{name}{STRONG:#}: {phrase}")
         }
-        None => writeln!(out, "{dim}{at}{dim:#}  {}", general()),
+        None => writeln!(out, "{DIM}{at}{DIM:#}  {}", general()),
     }
 }
 

@@ -14,7 +14,8 @@ use crate::args::parse_span;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
-use crate::render::{self, Terminal, style, when, words};
+use crate::render::style::{CODE, DIM};
+use crate::render::{self, Terminal, when, words};
 
 /// Manage access tokens
 #[derive(Debug, clap::Args)]
@@ -178,8 +179,6 @@ impl TokenContext<'_> {
         };
         let columns = entries.iter().map(|entry| name(entry).chars().count());
         let widest = columns.max().unwrap_or_default();
-        let code = style::CODE;
-        let dim = style::DIM;
         for entry in entries {
             let TokenEntry { id, role, reach, created_at, .. } = entry;
             let id = format!("{id:<4}");
@@ -191,7 +190,7 @@ impl TokenContext<'_> {
                 if here == Some(entry.id) { "; kept here for your own programs" } else { "" };
             writeln!(
                 out,
-                "{code}{id}{code:#} {name}  {role}  {}{end}  {dim}made {made}{here}{dim:#}",
+                "{CODE}{id}{CODE:#} {name}  {role}  {}{end}  {DIM}made {made}{here}{DIM:#}",
                 render_reach(reach)
             )?;
         }

@@ -12,7 +12,8 @@ use crate::args::parse_run_id;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, render_event, style, when, words, wrap_text};
+use crate::render::style::{CODE, DIM, TITLE};
+use crate::render::{self, Terminal, render_event, when, words, wrap_text};
 
 /// Explain the decisions about a run
 #[derive(Debug, clap::Args)]
@@ -81,35 +82,30 @@ impl RunStory {
     }
 
     fn write_head(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
         let run = &self.run;
         let task = self.task.as_ref().map(|task| words::task_name(task.id, &task.spec));
         let task = task.unwrap_or_else(|| format!("task {}", run.task));
-        writeln!(out, "{title}Run {}{title:#} of {task}", run.id)?;
+        writeln!(out, "{TITLE}Run {}{TITLE:#} of {task}", run.id)?;
         let now = project::now();
         let began = format!("It began {}", when::render_ago(run.started_at, now));
         let took = run.ended_at.map(|ended| when::render_duration(ended.since(run.started_at)));
         let took = took.map(|took| format!(" and took {took}")).unwrap_or_default();
         let line = format!("It {}. {began}{took}.", render_run_status(run.status));
-        writeln!(out, "{dim}{}{dim:#}", wrap_text(&line, 0, width))
+        writeln!(out, "{DIM}{}{DIM:#}", wrap_text(&line, 0, width))
     }
 
     fn write_fault(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
         let Some(fault) = &self.run.fault else { return Ok(()) };
-        let title = style::TITLE;
-        let code = style::CODE;
-        let dim = style::DIM;
-        writeln!(out, "\n{title}What went wrong{title:#}")?;
+        writeln!(out, "\n{TITLE}What went wrong{TITLE:#}")?;
         let about = fault.code();
         writeln!(
             out,
-            "  {code}{about}{code:#} {dim}at{dim:#} {}",
+            "  {CODE}{about}{CODE:#} {DIM}at{DIM:#} {}",
             words::plain_line(&fault.source)
         )?;
         writeln!(out, "  {}", wrap_text(about.summary(), 2, width))?;
         for line in fault.message.lines().filter(|line| !line.trim().is_empty()) {
-            writeln!(out, "  {dim}{}{dim:#}", wrap_text(&words::plain_line(line), 2, width))?;
+            writeln!(out, "  {DIM}{}{DIM:#}", wrap_text(&words::plain_line(line), 2, width))?;
         }
         Ok(())
     }
@@ -118,27 +114,22 @@ impl RunStory {
         if self.chain.len() < 2 {
             return Ok(());
         }
-        let title = style::TITLE;
-        let dim = style::DIM;
-        writeln!(out, "\n{title}The chain of runs{title:#}")?;
+        writeln!(out, "\n{TITLE}The chain of runs{TITLE:#}")?;
         for run in &self.chain {
             let here = if run.id == self.run.id { "  (this one)" } else { "" };
             let code = run.fault.as_ref().map(|fault| format!(": {}", fault.code()));
             let code = code.unwrap_or_default();
             let standing = render_run_status(run.status);
-            writeln!(out, "  {:5} {standing}{code}{dim}{here}{dim:#}", run.id.to_string())?;
+            writeln!(out, "  {:5} {standing}{code}{DIM}{here}{DIM:#}", run.id.to_string())?;
         }
         Ok(())
     }
 
     fn write_decisions(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
-        let code = style::CODE;
         if self.decisions.is_empty() {
             return writeln!(out, "\nNo decision was needed: it ran without a failure.");
         }
-        writeln!(out, "\n{title}What was decided, and why{title:#}")?;
+        writeln!(out, "\n{TITLE}What was decided, and why{TITLE:#}")?;
         for recorded in &self.decisions {
             let Some(why) = &recorded.why else { continue };
             let what = wrap_text(&render_event(&recorded.event, recorded.at), 2, width);
@@ -147,14 +138,14 @@ impl RunStory {
             let counts =
                 if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
             let sentence = wrap_text(&format!("{}{counts}", words::render_rule(why)), 4, width);
-            writeln!(out, "    {dim}{sentence}{dim:#}")?;
+            writeln!(out, "    {DIM}{sentence}{DIM:#}")?;
         }
         let mut codes: Vec<_> =
             self.decisions.iter().filter_map(|recorded| recorded.why.as_ref()?.code).collect();
         codes.sort_unstable();
         codes.dedup();
         for about in codes {
-            writeln!(out, "\n{dim}more:{dim:#} {code}unstuck explain {about}{code:#}")?;
+            writeln!(out, "\n{DIM}more:{DIM:#} {CODE}unstuck explain {about}{CODE:#}")?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use unstuck_core::fault::{Category, Code, Fault};
 
 use super::json::write_json_line;
-use super::style;
+use super::style::{ERROR, HINT};
 use crate::error::CliError;
 use crate::problem::InputProblem;
 use crate::settings::environment_redactor;
@@ -84,11 +84,9 @@ pub(crate) fn write_error(error: &CliError, telling: ErrorFormat) {
     let stderr = io::stderr();
     let choice = if telling.no_color { ColorChoice::Never } else { AutoStream::choice(&stderr) };
     let mut out = AutoStream::new(stderr.lock(), choice);
-    let what = style::ERROR;
-    let next = style::HINT;
-    let _ = writeln!(out, "{what}error:{what:#} {}", redactor.redact_text(&error.to_string()));
+    let _ = writeln!(out, "{ERROR}error:{ERROR:#} {}", redactor.redact_text(&error.to_string()));
     for hint in error.hints() {
-        let _ = writeln!(out, "  {next}hint:{next:#} {}", redactor.redact_text(&hint));
+        let _ = writeln!(out, "  {HINT}hint:{HINT:#} {}", redactor.redact_text(&hint));
     }
 }
 

@@ -10,7 +10,7 @@ use std::io;
 use anstyle::Style;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::style::{self, StyledPiece, pieces_width, wrap_pieces};
+use super::style::{CODE, DIM, STRONG, StyledPiece, TITLE, pieces_width, wrap_pieces};
 
 /// Columns by which a list item or code block is indented.
 const INDENT: usize = 2;
@@ -65,7 +65,7 @@ impl MarkdownLayout {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 self.push_text(self.style, &text);
             }
-            Event::Code(text) => self.push_text(style::CODE, &text),
+            Event::Code(text) => self.push_text(CODE, &text),
             Event::SoftBreak | Event::HardBreak => self.push_text(self.style, " "),
             Event::Rule => self.out.push('\n'),
             _ => {}
@@ -76,10 +76,10 @@ impl MarkdownLayout {
         match tag {
             Tag::Heading { .. } => {
                 self.out.push('\n');
-                self.style = style::TITLE;
+                self.style = TITLE;
             }
             Tag::Paragraph if self.lists.is_empty() => self.out.push('\n'),
-            Tag::Strong => self.style = style::STRONG,
+            Tag::Strong => self.style = STRONG,
             Tag::Emphasis => self.style = Style::new().italic(),
             // A relative link into the repository leads nowhere from a terminal; only its text remains.
             Tag::Link { dest_url, .. } => {
@@ -100,7 +100,7 @@ impl MarkdownLayout {
             }
             Tag::Table(_) => self.table.clear(),
             Tag::TableHead => {
-                self.style = style::DIM;
+                self.style = DIM;
                 self.table.push(Vec::new());
             }
             Tag::TableRow => self.table.push(Vec::new()),
@@ -117,7 +117,7 @@ impl MarkdownLayout {
             TagEnd::Strong | TagEnd::Emphasis | TagEnd::TableHead => self.style = Style::new(),
             TagEnd::Link => {
                 if let Some(address) = self.link.take() {
-                    self.push_text(style::DIM, &format!(" ({address})"));
+                    self.push_text(DIM, &format!(" ({address})"));
                 }
             }
             TagEnd::List(_) => {
@@ -150,9 +150,8 @@ impl MarkdownLayout {
     }
 
     fn write_code(&mut self, text: &str) {
-        let code = style::CODE;
         for line in text.lines() {
-            let _ = writeln!(self.out, "{:INDENT$}{code}{line}{code:#}", "");
+            let _ = writeln!(self.out, "{:INDENT$}{CODE}{line}{CODE:#}", "");
         }
     }
 

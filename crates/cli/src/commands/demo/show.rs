@@ -8,6 +8,7 @@ use unstuck_core::tell::brief;
 use unstuck_core::time::{Span, Time};
 
 use crate::error::CliError;
+use crate::render::style::{CODE, DIM, ERROR, TITLE};
 use crate::render::{style, when, wrap_text};
 
 /// Column at which the sentences begin.
@@ -27,24 +28,22 @@ pub(super) fn write_opening(
     scripted: bool,
     goes_on: bool,
 ) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
     writeln!(
         out,
-        "{title}A night with Unstuck{title:#} {dim}· 6 tasks, 3 at a time · seed {seed}{dim:#}"
+        "{TITLE}A night with Unstuck{TITLE:#} {DIM}· 6 tasks, 3 at a time · seed {seed}{DIM:#}"
     )?;
     writeln!(
         out,
-        "{dim}The agents follow a script; git, the checks and every decision are real.{dim:#}"
+        "{DIM}The agents follow a script; git, the checks and every decision are real.{DIM:#}"
     )?;
     if scripted {
         writeln!(
             out,
-            "{dim}There is no terminal to answer at: the recommended answers are taken.{dim:#}"
+            "{DIM}There is no terminal to answer at: the recommended answers are taken.{DIM:#}"
         )?;
     }
     if goes_on {
-        writeln!(out, "{dim}An earlier night was cut short: it goes on.{dim:#}")?;
+        writeln!(out, "{DIM}An earlier night was cut short: it goes on.{DIM:#}")?;
     }
     writeln!(out)
 }
@@ -56,25 +55,22 @@ pub(super) fn write_event(
     width: usize,
 ) -> io::Result<()> {
     let (mark, color) = style::event_mark(&recorded.event);
-    let dim = style::DIM;
     let sentence = wrap_text(sentence, INDENT, width);
     writeln!(
         out,
-        "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}",
+        "  {DIM}{}{DIM:#}  {color}{mark}{color:#} {sentence}",
         when::render_second(recorded.at)
     )
 }
 
 pub(super) fn write_kill(out: &mut impl Write) -> io::Result<()> {
-    let error = style::ERROR;
-    writeln!(out, "            {error}✝{error:#} kill -9: nothing is left but what is on disk.")
+    writeln!(out, "            {ERROR}✝{ERROR:#} kill -9: nothing is left but what is on disk.")
 }
 
 pub(super) fn write_read_back(out: &mut impl Write, at: Time, events: u64) -> io::Result<()> {
-    let dim = style::DIM;
     writeln!(
         out,
-        "  {dim}{}{dim:#}  {dim}▸{dim:#} {events} events read back by another process; it goes on.",
+        "  {DIM}{}{DIM:#}  {DIM}▸{DIM:#} {events} events read back by another process; it goes on.",
         when::render_second(at)
     )
 }
@@ -84,10 +80,8 @@ pub(super) fn write_question(
     words: &QuestionText,
     width: usize,
 ) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
     writeln!(out)?;
-    writeln!(out, "  {title}A question for you{title:#}")?;
+    writeln!(out, "  {TITLE}A question for you{TITLE:#}")?;
     writeln!(out, "  {}", wrap_text(&words.problem, 2, width))?;
     for attempt in &words.attempts {
         writeln!(out, "    · {}", wrap_text(attempt, 6, width))?;
@@ -95,16 +89,15 @@ pub(super) fn write_question(
     for (at, option) in words.options.iter().enumerate() {
         let number = at + 1;
         let here = if words.recommends(at) { " (recommended)" } else { "" };
-        writeln!(out, "  {title}{number}. {}{title:#}{dim}{here}{dim:#}", option.label)?;
+        writeln!(out, "  {TITLE}{number}. {}{TITLE:#}{DIM}{here}{DIM:#}", option.label)?;
         writeln!(out, "     {}", wrap_text(&option.description, 5, width))?;
     }
-    writeln!(out, "  {dim}{}{dim:#}", wrap_text(&words.recommended_text, 2, width))
+    writeln!(out, "  {DIM}{}{DIM:#}", wrap_text(&words.recommended_text, 2, width))
 }
 
 pub(super) fn write_answer(out: &mut impl Write, answer: &DemoAnswer) -> io::Result<()> {
-    let dim = style::DIM;
     let who = if answer.scripted { "taken for you" } else { "your answer" };
-    writeln!(out, "  {dim}{who}: {}{dim:#}\n", answer.decision)
+    writeln!(out, "  {DIM}{who}: {}{DIM:#}\n", answer.decision)
 }
 
 /// Shows the reasons of decisions: one decision of each kind.
@@ -113,12 +106,9 @@ pub(super) fn write_reasons(
     journal: &[RecordedEvent],
     width: usize,
 ) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
-    let code = style::CODE;
     writeln!(
         out,
-        "\n{title}Why?{title:#} {dim}Every decision names its rule and its counters.{dim:#}"
+        "\n{TITLE}Why?{TITLE:#} {DIM}Every decision names its rule and its counters.{DIM:#}"
     )?;
     let mut shown = Vec::new();
     for recorded in journal {
@@ -133,7 +123,7 @@ pub(super) fn write_reasons(
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
         let sentence = format!("{}{counts}", brief::render_rule(why));
-        writeln!(out, "  {code}{about}{code:#}\n    {}", wrap_text(&sentence, 4, width))?;
+        writeln!(out, "  {CODE}{about}{CODE:#}\n    {}", wrap_text(&sentence, 4, width))?;
     }
     let events = journal.len();
     let took = journal_span(journal);
@@ -141,23 +131,19 @@ pub(super) fn write_reasons(
         "{events} events over {took} of virtual time. `unstuck explain CODE` says more about each \
          code."
     );
-    writeln!(out, "\n{dim}{}{dim:#}", wrap_text(&closing, 0, width))
+    writeln!(out, "\n{DIM}{}{DIM:#}", wrap_text(&closing, 0, width))
 }
 
 /// Writes the heading of the report, which is the same as for any build.
 pub(super) fn write_report_heading(out: &mut impl Write) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
-    writeln!(out, "\n{title}In the morning{title:#} {dim}· this is `unstuck report`{dim:#}\n")
+    writeln!(out, "\n{TITLE}In the morning{TITLE:#} {DIM}· this is `unstuck report`{DIM:#}\n")
 }
 
 /// Writes the next commands. Nothing of the night is kept, so all of them are about other work.
 pub(super) fn write_next_steps(out: &mut impl Write, width: usize) -> io::Result<()> {
-    let title = style::TITLE;
-    let code = style::CODE;
-    writeln!(out, "\n{title}Next, in a project of your own{title:#}")?;
+    writeln!(out, "\n{TITLE}Next, in a project of your own{TITLE:#}")?;
     for (command, does) in NEXT {
-        writeln!(out, "  {code}{command:14}{code:#} {}", wrap_text(does, 17, width))?;
+        writeln!(out, "  {CODE}{command:14}{CODE:#} {}", wrap_text(does, 17, width))?;
     }
     writeln!(out, "  {}", wrap_text(QUICK_START, 2, width))
 }

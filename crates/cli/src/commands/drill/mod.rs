@@ -15,7 +15,8 @@ use self::wall::DrillAttackResult;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
-use crate::render::{self, Terminal, style, words};
+use crate::render::style::{DIM, ERROR, HINT, TITLE};
+use crate::render::{self, Terminal, words};
 
 /// Test Unstuck on this machine with real faults in a temporary folder
 #[derive(Debug, clap::Args)]
@@ -146,26 +147,23 @@ fn write_list(wanted: &[&DrillCheck], terminal: &Terminal) -> Result<Exit, CliEr
 }
 
 fn write_opening(checks: usize, terminal: &Terminal) -> Result<(), CliError> {
-    let title = style::TITLE;
-    let dim = style::DIM;
     let mut out = terminal.styled();
     let checks = words::render_count(checks, "check", "checks");
-    writeln!(out, "{title}Drill{title:#} {dim}· {checks} in a throw-away folder{dim:#}")?;
+    writeln!(out, "{TITLE}Drill{TITLE:#} {DIM}· {checks} in a throw-away folder{DIM:#}")?;
     out.flush()?;
     Ok(())
 }
 
 fn write_outcome(outcome: &DrillOutcome, terminal: &Terminal) -> Result<(), CliError> {
-    let (mark, color) = if outcome.held { ("✔", style::HINT) } else { ("✘", style::ERROR) };
-    let dim = style::DIM;
+    let (mark, color) = if outcome.held { ("✔", HINT) } else { ("✘", ERROR) };
     let took = format!("{}.{} s", outcome.millis / 1_000, outcome.millis % 1_000 / 100);
     let name = outcome.name;
     let promise = outcome.promise;
     let mut out = terminal.styled();
-    writeln!(out, "  {color}{mark}{color:#} {name:18} {promise}  {dim}{took}{dim:#}")?;
+    writeln!(out, "  {color}{mark}{color:#} {name:18} {promise}  {DIM}{took}{DIM:#}")?;
     for DrillAttackResult { tries, held, .. } in &outcome.tried {
         let came = if *held { "refused" } else { "got through" };
-        writeln!(out, "      {dim}{tries}: {came}{dim:#}")?;
+        writeln!(out, "      {DIM}{tries}: {came}{DIM:#}")?;
     }
     for line in outcome.seen.iter().flat_map(|seen| seen.lines()) {
         writeln!(out, "      {line}")?;

@@ -9,7 +9,8 @@ use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use super::{Asked, InboxContext};
 use crate::error::CliError;
 use crate::project;
-use crate::render::{self, style, when, words, wrap_text};
+use crate::render::style::{CODE, DIM, TITLE};
+use crate::render::{self, when, words, wrap_text};
 
 /// Column at which the text of a question begins.
 const INDENT: usize = 4;
@@ -58,15 +59,13 @@ fn render_heading(open: usize) -> String {
 
 fn write_question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) -> io::Result<()> {
     let row = &asked.row;
-    let title = style::TITLE;
-    let dim = style::DIM;
     let facts = [render_waiting(row), render_question_age(asked, now)];
     let facts: Vec<&str> = facts.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
     let id = row.id.to_string();
     let kind = words::describe_kind(row.kind);
     let column = id.chars().count().max(INDENT - 2) + 2;
     let rest = wrap_text(&format!("· {}", facts.join(" · ")), column, width);
-    writeln!(out, "{title}{id:2}  {kind}{title:#} {dim}{rest}{dim:#}")?;
+    writeln!(out, "{TITLE}{id:2}  {kind}{TITLE:#} {DIM}{rest}{DIM:#}")?;
     writeln!(out, "{:INDENT$}{}", "", wrap_text(&row.text.problem, INDENT, width))?;
     if asked.is_open() {
         write_choices(out, row, width)?;
@@ -76,7 +75,6 @@ fn write_question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) 
 
 /// Writes the command word of each choice, with its label.
 fn write_choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
-    let code = style::CODE;
     let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
     let widest = widest.unwrap_or_default();
     for (at, option) in row.text.options.iter().enumerate() {
@@ -84,7 +82,7 @@ fn write_choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::R
         let label = format!("{}{here}", option.label);
         let value = option.value;
         let label = wrap_text(&label, INDENT + widest + 2, width);
-        writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}", "")?;
+        writeln!(out, "{:INDENT$}{CODE}{value:widest$}{CODE:#}  {label}", "")?;
     }
     Ok(())
 }
@@ -132,13 +130,12 @@ fn render_answer(by: Option<&str>, ago: &str, decision: Option<Decision>) -> Str
 }
 
 fn write_next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
-    let dim = style::DIM;
     let id = first.id.0;
-    writeln!(out, "{dim}`unstuck inbox show {id}` says more about a question.{dim:#}")?;
+    writeln!(out, "{DIM}`unstuck inbox show {id}` says more about a question.{DIM:#}")?;
     let chosen = first.text.options.iter().enumerate().find(|(at, _)| first.text.recommends(*at));
     let Some((_, option)) = chosen.or_else(|| first.text.options.iter().enumerate().next()) else {
         return Ok(());
     };
     let command = words::answer_command(id, option, first.code);
-    writeln!(out, "{dim}`{command}` answers it.{dim:#}")
+    writeln!(out, "{DIM}`{command}` answers it.{DIM:#}")
 }

@@ -10,7 +10,8 @@ use unstuck_world::workspace::{self, Workspace, WorkspaceKey};
 use super::{Asked, InboxContext, list};
 use crate::error::{CliError, InboxError};
 use crate::project::{self, project_redactor};
-use crate::render::{self, style, when, words, wrap_text};
+use crate::render::style::{CODE, DIM, STRONG, TITLE};
+use crate::render::{self, when, words, wrap_text};
 
 /// Maximum number of task names.
 const NAMES_MAX: usize = 5;
@@ -79,17 +80,15 @@ impl InboxQuestionPage<'_> {
 
     fn write_head(&self, out: &mut impl Write) -> io::Result<()> {
         let row = &self.asked.row;
-        let title = style::TITLE;
-        let dim = style::DIM;
         let kind = words::describe_kind(row.kind);
         let stands =
             wrap_text(&list::render_question_age(self.asked, project::now()), 0, self.width);
-        writeln!(out, "{title}Question {}: {kind}{title:#}", row.id)?;
-        writeln!(out, "{dim}{stands}{dim:#}")?;
+        writeln!(out, "{TITLE}Question {}: {kind}{TITLE:#}", row.id)?;
+        writeln!(out, "{DIM}{stands}{DIM:#}")?;
         let given = self.asked.answer.as_ref().and_then(|answer| answer.guidance.as_ref());
         if let Some(guidance) = row.guidance.as_ref().or(given) {
             let said = format!("“{}”", words::plain_line(guidance));
-            writeln!(out, "{dim}{}{dim:#}", wrap_text(&said, 0, self.width))?;
+            writeln!(out, "{DIM}{}{DIM:#}", wrap_text(&said, 0, self.width))?;
         }
         if row.status == QuestionStatus::Pending && !self.names.is_empty() {
             let waits = wrap_text(
@@ -97,18 +96,17 @@ impl InboxQuestionPage<'_> {
                 0,
                 self.width,
             );
-            writeln!(out, "{dim}{waits}{dim:#}")?;
+            writeln!(out, "{DIM}{waits}{DIM:#}")?;
         }
         writeln!(out, "\n{}", wrap_text(&row.text.problem, 0, self.width))
     }
 
     fn write_attempts(&self, out: &mut impl Write) -> io::Result<()> {
-        let title = style::TITLE;
         let attempts = &self.asked.row.text.attempts;
         if attempts.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n{title}What was tried{title:#}")?;
+        writeln!(out, "\n{TITLE}What was tried{TITLE:#}")?;
         for attempt in attempts {
             writeln!(out, "  - {}", wrap_text(attempt, 4, self.width))?;
         }
@@ -116,20 +114,17 @@ impl InboxQuestionPage<'_> {
     }
 
     fn write_evidence(&self, out: &mut impl Write) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
-        let code = style::CODE;
         let entries = self.asked.row.evidence.entries();
         if entries.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n{title}What it rests on{title:#}")?;
+        writeln!(out, "\n{TITLE}What it rests on{TITLE:#}")?;
         if !self.unfolded {
             let show = format!("unstuck inbox show {} --evidence", self.asked.row.id.0);
-            return writeln!(out, "  {code}{show}{code:#}");
+            return writeln!(out, "  {CODE}{show}{CODE:#}");
         }
         for entry in entries {
-            writeln!(out, "  {dim}{}{dim:#}", entry.label)?;
+            writeln!(out, "  {DIM}{}{DIM:#}", entry.label)?;
             if let Some(at) = entry.at {
                 writeln!(out, "    {}", when::render_minute(at))?;
             }
@@ -144,40 +139,33 @@ impl InboxQuestionPage<'_> {
     }
 
     fn write_choices(&self, out: &mut impl Write) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
-        let code = style::CODE;
-        let strong = style::STRONG;
         let id = self.asked.row.id;
         let text = &self.asked.row.text;
-        writeln!(out, "\n{title}What you can choose{title:#}")?;
+        writeln!(out, "\n{TITLE}What you can choose{TITLE:#}")?;
         for (at, option) in text.options.iter().enumerate() {
             let here = if text.recommends(at) { " (recommended)" } else { "" };
             let label = wrap_text(&option.label, 2, self.width);
-            writeln!(out, "  {strong}{label}{strong:#}{dim}{here}{dim:#}")?;
+            writeln!(out, "  {STRONG}{label}{STRONG:#}{DIM}{here}{DIM:#}")?;
             writeln!(out, "    {}", wrap_text(&option.description, 4, self.width))?;
             if self.asked.is_open() {
                 let answer = words::answer_command(id.0, option, self.asked.row.code);
-                writeln!(out, "    {code}{answer}{code:#}")?;
+                writeln!(out, "    {CODE}{answer}{CODE:#}")?;
             }
         }
         let first =
             if text.recommended.is_some() { "What I would do" } else { "Before you choose" };
-        writeln!(out, "\n{title}{first}{title:#}")?;
+        writeln!(out, "\n{TITLE}{first}{TITLE:#}")?;
         writeln!(out, "  {}", wrap_text(&text.recommended_text, 2, self.width))?;
         if self.asked.row.can_check() {
             let check = format!("unstuck inbox check {}", id.0);
-            writeln!(out, "  {dim}Have it looked up once more:{dim:#} {code}{check}{code:#}")?;
+            writeln!(out, "  {DIM}Have it looked up once more:{DIM:#} {CODE}{check}{CODE:#}")?;
         }
         Ok(())
     }
 
     fn write_operator_part(&self, out: &mut impl Write) -> io::Result<()> {
         let row = &self.asked.row;
-        let title = style::TITLE;
-        let code = style::CODE;
-        let dim = style::DIM;
-        writeln!(out, "\n{title}For operators{title:#}")?;
+        writeln!(out, "\n{TITLE}For operators{TITLE:#}")?;
         for line in row.operator_text.lines() {
             writeln!(out, "  {}", wrap_text(&words::plain_line(line), 2, self.width))?;
         }
@@ -186,11 +174,11 @@ impl InboxQuestionPage<'_> {
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
         let why = wrap_text(&format!("{sentence}{counts}"), 7, self.width);
-        writeln!(out, "  {dim}why{dim:#}  {why}")?;
+        writeln!(out, "  {DIM}why{DIM:#}  {why}")?;
         if let Some(about) = row.code {
-            writeln!(out, "  {dim}code{dim:#} {code}unstuck explain {about}{code:#}")?;
+            writeln!(out, "  {DIM}code{DIM:#} {CODE}unstuck explain {about}{CODE:#}")?;
         }
-        writeln!(out, "  {dim}key{dim:#}  {}", row.signature)
+        writeln!(out, "  {DIM}key{DIM:#}  {}", row.signature)
     }
 }
 

@@ -16,7 +16,8 @@ use self::found::{InitRepositoryState, ProjectFindings};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style};
+use crate::render::style::{CODE, DIM, HINT, TITLE};
+use crate::render::{self, Terminal};
 
 /// Set up a project: settings, an example task and a line in .gitignore
 #[derive(Debug, clap::Args)]
@@ -109,26 +110,23 @@ impl<'a> InitReport<'a> {
 
     /// Writes the report for a person.
     fn write_page(&self, terminal: &Terminal) -> Result<(), CliError> {
-        let title = style::TITLE;
-        let dim = style::DIM;
         let mut out = terminal.styled();
-        writeln!(out, "{title}{}{title:#}", self.root.display())?;
+        writeln!(out, "{TITLE}{}{TITLE:#}", self.root.display())?;
         for wrote in self.files {
             let (mark, look) = match wrote.did {
-                InitFileChange::LeftAlone => ("·", style::DIM),
-                _ => ("✔", style::HINT),
+                InitFileChange::LeftAlone => ("·", DIM),
+                _ => ("✔", HINT),
             };
             writeln!(out, "{look}{mark}{look:#} {:20}  {}", wrote.path, render_file(wrote))?;
         }
         writeln!(out)?;
         for (what, found) in finding_rows(self.found) {
             let found = render::wrap_text(&found, 12, terminal.line_width());
-            writeln!(out, "  {dim}{what:8}{dim:#}  {found}")?;
+            writeln!(out, "  {DIM}{what:8}{DIM:#}  {found}")?;
         }
-        writeln!(out, "\n{title}Next{title:#}")?;
-        let code = style::CODE;
+        writeln!(out, "\n{TITLE}Next{TITLE:#}")?;
         for (command, why) in next_commands(self.found) {
-            writeln!(out, "  {code}{command}{code:#}  {dim}{why}{dim:#}")?;
+            writeln!(out, "  {CODE}{command}{CODE:#}  {DIM}{why}{DIM:#}")?;
         }
         out.flush()?;
         Ok(())

@@ -13,7 +13,8 @@ use crate::commands::why;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style, when};
+use crate::render::style::{CODE, DIM, TITLE};
+use crate::render::{self, Terminal, when};
 
 /// Maximum number of firings that are shown to a person.
 const SHOWN_MAX: usize = 20;
@@ -198,42 +199,39 @@ fn add_question(firings: &mut [JobFiring], row: QuestionRow) {
 }
 
 fn write_page(out: &mut impl Write, name: &str, firings: &[JobFiring]) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
-    let code = style::CODE;
     if firings.is_empty() {
         return writeln!(out, "“{name}” has not run yet. `unstuck jobs run {name}` runs it.");
     }
     let from = firings.len().saturating_sub(SHOWN_MAX);
     if from > 0 {
-        writeln!(out, "{dim}… and {from} before; --json has all{dim:#}")?;
+        writeln!(out, "{DIM}… and {from} before; --json has all{DIM:#}")?;
     }
     for firing in &firings[from..] {
         let began = when::render_minute(firing.began_at);
         let took = firing.ended_at.map(|ended| when::render_duration(ended.since(firing.began_at)));
         let took = took.map(|took| format!(" · {took}")).unwrap_or_default();
-        writeln!(out, "{title}{began}{title:#} {dim}· firing {}{took}{dim:#}", firing.number)?;
+        writeln!(out, "{TITLE}{began}{TITLE:#} {DIM}· firing {}{took}{DIM:#}", firing.number)?;
         for attempt in &firing.attempts {
             let said = why::render_run_status(attempt.status);
-            let met = attempt.code.map(|met| format!(": {code}{met}{code:#}")).unwrap_or_default();
+            let met = attempt.code.map(|met| format!(": {CODE}{met}{CODE:#}")).unwrap_or_default();
             let after = attempt.retry_of.map(|run| format!(" after {run}")).unwrap_or_default();
-            writeln!(out, "  {:5} {said}{met}{dim}{after}{dim:#}", attempt.run.to_string())?;
+            writeln!(out, "  {:5} {said}{met}{DIM}{after}{DIM:#}", attempt.run.to_string())?;
             if let Some(AttemptRepair { number, of, only_proposed }) = attempt.repair {
                 let became = if only_proposed { "proposed, not used" } else { "used if it passes" };
-                writeln!(out, "        {dim}repair {number} of {of}, {became}{dim:#}")?;
+                writeln!(out, "        {DIM}repair {number} of {of}, {became}{DIM:#}")?;
             }
         }
         for asked in &firing.questions {
             let answered = if asked.resolved_at.is_some() { "answered" } else { "open" };
             writeln!(
                 out,
-                "  {:5} {} {dim}({answered}){dim:#}",
+                "  {:5} {} {DIM}({answered}){DIM:#}",
                 asked.question.to_string(),
                 asked.problem
             )?;
         }
         if let Some(output) = &firing.output {
-            writeln!(out, "  {dim}output in {output}{dim:#}")?;
+            writeln!(out, "  {DIM}output in {output}{DIM:#}")?;
         }
     }
     Ok(())

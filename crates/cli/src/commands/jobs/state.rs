@@ -19,7 +19,8 @@ use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::stand::{self, TaskPerformer};
-use crate::render::{self, Terminal, style, when, words};
+use crate::render::style::{CODE, DIM, ERROR, HINT};
+use crate::render::{self, Terminal, when, words};
 use crate::settings::JobSettings;
 
 /// Maximum width of a name in columns; a longer one is cut.
@@ -57,22 +58,21 @@ pub(super) fn write_list(
 }
 
 fn write_page(out: &mut impl std::io::Write, listed: &JobList, now: Time) -> Result<(), CliError> {
-    let dim = style::DIM;
     let who = match &listed.watcher {
         Some(watcher) => {
             format!("{watcher} runs them, since {}", when::render_ago(watcher.since, now))
         }
         None => "nothing runs them on schedule; `unstuck jobs --watch` does".to_owned(),
     };
-    writeln!(out, "{dim}{who}{dim:#}")?;
+    writeln!(out, "{DIM}{who}{DIM:#}")?;
     let names = listed.jobs.iter().map(|job| job.name.chars().count().min(NAME_COLUMNS_MAX));
     let widest = names.max().unwrap_or_default();
     for JobOverview { name, standing, detail, .. } in &listed.jobs {
         let color = match standing {
-            Stand::Running => style::CODE,
-            Stand::Idle => style::HINT,
-            Stand::NeedsAttention => style::ERROR,
-            Stand::Stopped => style::DIM,
+            Stand::Running => CODE,
+            Stand::Idle => HINT,
+            Stand::NeedsAttention => ERROR,
+            Stand::Stopped => DIM,
         };
         let name = words::cut_to_columns(name, NAME_COLUMNS_MAX);
         let word = standing.as_str();

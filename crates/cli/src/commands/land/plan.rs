@@ -13,7 +13,8 @@ use unstuck_world::workspace;
 
 use crate::commands::pull_request::OpenPullRequest;
 use crate::error::{CliError, LandError};
-use crate::render::{style, words, wrap_text};
+use crate::render::style::{CODE, DIM, TITLE};
+use crate::render::{words, wrap_text};
 
 /// The prefix of a branch's full name.
 pub(super) const HEADS: &str = "refs/heads/";
@@ -174,15 +175,13 @@ pub(super) fn write_page(
     }
     if let Some(opened) = &coming.pull_request {
         let said = if opened.before { "is" } else { "is now" };
-        let code = style::CODE;
         let url = words::plain_line(&opened.url);
         writeln!(out, "A pull request for the {commits} of build {build} {said} open to {onto}:")?;
-        writeln!(out, "  {code}{url}{code:#}")?;
+        writeln!(out, "  {CODE}{url}{CODE:#}")?;
         return write_unfinished(out, coming);
     }
     let files = words::render_count(coming.files.len(), "file", "files");
-    let title = style::TITLE;
-    writeln!(out, "{title}Build {build} brings {commits} to {onto}, in {files}.{title:#}\n")?;
+    writeln!(out, "{TITLE}Build {build} brings {commits} to {onto}, in {files}.{TITLE:#}\n")?;
     write_rows(out, coming)?;
     write_unfinished(out, coming)?;
     write_fit(out, coming, width)
@@ -203,38 +202,33 @@ fn join_paths(paths: &[PathBuf]) -> String {
 }
 
 fn write_rows(out: &mut impl Write, coming: &LandingPlan) -> io::Result<()> {
-    let dim = style::DIM;
-    let code = style::CODE;
     for title in coming.commits.iter().take(ROWS_MAX) {
         let name: String = title.commit.as_str().chars().take(NAME_CHARS).collect();
-        writeln!(out, "  {code}{name}{code:#}  {}", words::plain_line(&title.title))?;
+        writeln!(out, "  {CODE}{name}{CODE:#}  {}", words::plain_line(&title.title))?;
     }
     write_more(out, coming.commits.len())?;
     writeln!(out)?;
     for file in coming.files.iter().take(ROWS_MAX) {
         let path = words::plain_line(&file.path.to_string_lossy());
-        writeln!(out, "  {dim}{:7}{dim:#}  {path}", file.what)?;
+        writeln!(out, "  {DIM}{:7}{DIM:#}  {path}", file.what)?;
     }
     write_more(out, coming.files.len())
 }
 
 fn write_more(out: &mut impl Write, count: usize) -> io::Result<()> {
-    let dim = style::DIM;
     let rest = count.saturating_sub(ROWS_MAX);
-    if rest == 0 { Ok(()) } else { writeln!(out, "  {dim}… and {rest} more{dim:#}") }
+    if rest == 0 { Ok(()) } else { writeln!(out, "  {DIM}… and {rest} more{DIM:#}") }
 }
 
 fn write_unfinished(out: &mut impl Write, coming: &LandingPlan) -> io::Result<()> {
-    let dim = style::DIM;
     if !coming.unfinished {
         return Ok(());
     }
-    writeln!(out, "\n{dim}Build {} is not over: more may come.{dim:#}", coming.build)
+    writeln!(out, "\n{DIM}Build {} is not over: more may come.{DIM:#}", coming.build)
 }
 
 /// Writes whether the result can be brought, and the next commands.
 fn write_fit(out: &mut impl Write, coming: &LandingPlan, width: usize) -> io::Result<()> {
-    let dim = style::DIM;
     let build = coming.build;
     let branch = &coming.branch;
     writeln!(out)?;
@@ -243,13 +237,13 @@ fn write_fit(out: &mut impl Write, coming: &LandingPlan, width: usize) -> io::Re
         writeln!(out, "{}", wrap_text(&line, 0, width))?;
     } else if coming.conflicts.is_empty() {
         writeln!(out, "It fits. Nothing was changed yet.")?;
-        writeln!(out, "  {dim}`unstuck land {build} --merge` brings it.{dim:#}")?;
-        writeln!(out, "  {dim}`unstuck land {build} --rebase` puts it on top of yours.{dim:#}")?;
+        writeln!(out, "  {DIM}`unstuck land {build} --merge` brings it.{DIM:#}")?;
+        writeln!(out, "  {DIM}`unstuck land {build} --rebase` puts it on top of yours.{DIM:#}")?;
     } else {
         let line =
             format!("It does not fit: both sides changed {}.", join_paths(&coming.conflicts));
         writeln!(out, "{}", wrap_text(&line, 0, width))?;
-        writeln!(out, "  {dim}`git merge {branch}` lets you merge them by hand.{dim:#}")?;
+        writeln!(out, "  {DIM}`git merge {branch}` lets you merge them by hand.{DIM:#}")?;
     }
-    writeln!(out, "  {dim}`unstuck land {build} --pr` opens a pull request for it.{dim:#}")
+    writeln!(out, "  {DIM}`unstuck land {build} --pr` opens a pull request for it.{DIM:#}")
 }

@@ -23,7 +23,8 @@ use crate::args::parse_build_id;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style};
+use crate::render::style::DIM;
+use crate::render::{self, Terminal};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
 /// Show the result of a build: what shipped, what did not and why, what waits for you
@@ -95,8 +96,7 @@ pub(crate) fn run(
                 terminal.width(),
             )?;
             fs::write(path, written).map_err(CliError::unusable(path))?;
-            let dim = style::DIM;
-            writeln!(out, "{dim}The report is in {}.{dim:#}", path.display())?;
+            writeln!(out, "{DIM}The report is in {}.{DIM:#}", path.display())?;
         }
     }
     out.flush()?;

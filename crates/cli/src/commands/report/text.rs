@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::page::{ReportItem, ReportLayout, ReportPiece, ReportSection, ReportTable};
-use crate::render::{style, words, wrap_text};
+use crate::render::style::{CODE, DIM, ERROR, HINT, STRONG, TITLE};
+use crate::render::{words, wrap_text};
 
 /// Column at which the lines under a title begin.
 const INDENT: usize = 4;
@@ -18,11 +19,8 @@ pub(super) fn write_text(
     all: bool,
     width: usize,
 ) -> io::Result<()> {
-    let title = style::TITLE;
-    let strong = style::STRONG;
-    let dim = style::DIM;
-    writeln!(out, "{title}{}{title:#} {dim}· {}{dim:#}", page.title, page.times)?;
-    writeln!(out, "\n{strong}{}{strong:#}", wrap_text(&page.headline, 0, width))?;
+    writeln!(out, "{TITLE}{}{TITLE:#} {DIM}· {}{DIM:#}", page.title, page.times)?;
+    writeln!(out, "\n{STRONG}{}{STRONG:#}", wrap_text(&page.headline, 0, width))?;
     for remark in &page.remarks {
         writeln!(out, "{}", wrap_text(remark, 0, width))?;
     }
@@ -31,14 +29,13 @@ pub(super) fn write_text(
     }
     if !all {
         let more = "`unstuck report --all` adds each check and the errors that were got past.";
-        writeln!(out, "\n{dim}{}{dim:#}", wrap_text(more, 0, width))?;
+        writeln!(out, "\n{DIM}{}{DIM:#}", wrap_text(more, 0, width))?;
     }
     Ok(())
 }
 
 fn write_section(out: &mut impl Write, section: &ReportSection, width: usize) -> io::Result<()> {
-    let title = style::TITLE;
-    writeln!(out, "\n{title}{}{title:#}", section.title)?;
+    writeln!(out, "\n{TITLE}{}{TITLE:#}", section.title)?;
     for line in &section.lines {
         writeln!(out, "  {}", wrap_text(line, 2, width))?;
     }
@@ -49,45 +46,41 @@ fn write_section(out: &mut impl Write, section: &ReportSection, width: usize) ->
 }
 
 fn write_item(out: &mut impl Write, item: &ReportItem, width: usize) -> io::Result<()> {
-    let strong = style::STRONG;
-    let dim = style::DIM;
-    let code = style::CODE;
     let color = mark_color(item.mark);
     let facts: Vec<&str> = item.facts.iter().map(ReportPiece::text).collect();
     let mark = item.mark;
     let facts = facts.join(" · ");
     let name = wrap_text(&item.title, INDENT, width);
-    write!(out, "  {color}{mark}{color:#} {strong}{name}{strong:#}")?;
+    write!(out, "  {color}{mark}{color:#} {STRONG}{name}{STRONG:#}")?;
     let wide = INDENT + item.title.chars().count() + 3 + facts.chars().count();
     match facts.as_str() {
         "" => writeln!(out)?,
-        facts if wide <= width => writeln!(out, "{dim} · {facts}{dim:#}")?,
-        facts => writeln!(out, "\n{:INDENT$}{dim}{}{dim:#}", "", wrap_text(facts, INDENT, width))?,
+        facts if wide <= width => writeln!(out, "{DIM} · {facts}{DIM:#}")?,
+        facts => writeln!(out, "\n{:INDENT$}{DIM}{}{DIM:#}", "", wrap_text(facts, INDENT, width))?,
     }
     for line in &item.lines {
         let words: Vec<&str> = line.iter().map(ReportPiece::text).collect();
         writeln!(out, "{:INDENT$}{}", "", wrap_text(&words.join(": "), INDENT, width))?;
     }
     for line in item.output.lines() {
-        writeln!(out, "{:INDENT$}{dim}{line}{dim:#}", "")?;
+        writeln!(out, "{:INDENT$}{DIM}{line}{DIM:#}", "")?;
     }
     for (label, command) in &item.choices {
         writeln!(out, "{:INDENT$}{}", "", wrap_text(label, INDENT, width))?;
-        writeln!(out, "{:INDENT$}  {code}{command}{code:#}", "")?;
+        writeln!(out, "{:INDENT$}  {CODE}{command}{CODE:#}", "")?;
     }
     Ok(())
 }
 
 fn mark_color(mark: &str) -> Style {
     match mark {
-        "✔" => style::HINT,
-        "⏸" | "✘" => style::ERROR,
-        _ => style::DIM,
+        "✔" => HINT,
+        "⏸" | "✘" => ERROR,
+        _ => DIM,
     }
 }
 
 fn write_table(out: &mut impl Write, table: &ReportTable) -> io::Result<()> {
-    let dim = style::DIM;
     let cut = |row: &[String; 4]| {
         row.each_ref().map(|cell| words::cut_to_columns(cell, NAME_COLUMNS_MAX))
     };
@@ -98,7 +91,7 @@ fn write_table(out: &mut impl Write, table: &ReportTable) -> io::Result<()> {
     });
     let [a, b, c, d] = widths;
     let [task, attempts, time, cost] = table.head;
-    writeln!(out, "  {dim}{task:a$}  {attempts:>b$}  {time:>c$}  {cost:>d$}{dim:#}")?;
+    writeln!(out, "  {DIM}{task:a$}  {attempts:>b$}  {time:>c$}  {cost:>d$}{DIM:#}")?;
     for [task, attempts, time, cost] in &rows {
         writeln!(out, "  {task:a$}  {attempts:>b$}  {time:>c$}  {cost:>d$}")?;
     }

@@ -9,7 +9,8 @@ use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
 
 use crate::render::stand::{self, TaskPerformer};
-use crate::render::{style, when, words};
+use crate::render::style::{DIM, TITLE};
+use crate::render::{when, words};
 
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 28;
@@ -97,8 +98,6 @@ impl BuildBoard {
 
     /// Returns the lines of the view.
     pub(super) fn render_lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
-        let title = style::TITLE;
-        let dim = style::DIM;
         let mut lines = Vec::new();
         let other = OTHER_LINES * self.builds.len().max(1) + usize::from(self.red_base.is_some());
         let room = rows.saturating_sub(other).max(1);
@@ -110,7 +109,7 @@ impl BuildBoard {
             let rest = format!(" · {stands} · {}{cost}", stand::render_counts(&all, build, tasks));
             let head = format!("build {}", build.id);
             let rest = words::cut_to_columns(&rest, columns.saturating_sub(head.len()));
-            lines.push(format!("{title}{head}{title:#}{dim}{rest}{dim:#}"));
+            lines.push(format!("{TITLE}{head}{TITLE:#}{DIM}{rest}{DIM:#}"));
             lines.extend(self.render_tasks(tasks, now, columns, room / self.builds.len()));
         }
         if let Some((_, command)) = &self.red_base {
@@ -118,7 +117,7 @@ impl BuildBoard {
                 format!("`{command}` fails before any work has begun. Should the tasks fix it?");
             lines.push(words::cut_to_columns(&asked, columns));
         }
-        lines.push(format!("{dim}{}{dim:#}", words::cut_to_columns(&self.render_keys(), columns)));
+        lines.push(format!("{DIM}{}{DIM:#}", words::cut_to_columns(&self.render_keys(), columns)));
         lines
     }
 
@@ -162,8 +161,7 @@ impl BuildBoard {
             .collect();
         let rest = tasks.len() - shown.len();
         if rest > 0 {
-            let dim = style::DIM;
-            lines.push(format!("  {dim}… and {rest} more{dim:#}"));
+            lines.push(format!("  {DIM}… and {rest} more{DIM:#}"));
         }
         lines
     }

@@ -10,6 +10,7 @@ use unstuck_store::tables::{BuildRow, GateRow, TaskRow};
 
 use crate::exit::Exit;
 use crate::project::EndSignal;
+use crate::render::style::{DIM, TITLE};
 use crate::render::{stand, style, when, words};
 
 /// The outcome for this process.
@@ -50,13 +51,11 @@ impl BuildsEnding {
 }
 
 pub(super) fn write_head(out: &mut impl Write, build: &BuildRow) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
     let id = build.id;
     let tasks = words::render_count(build.tasks as usize, "task", "tasks");
     writeln!(
         out,
-        "{title}build {id}{title:#} · {tasks} {dim}· answer with `unstuck inbox`{dim:#}"
+        "{TITLE}build {id}{TITLE:#} · {tasks} {DIM}· answer with `unstuck inbox`{DIM:#}"
     )?;
     out.flush()
 }
@@ -66,11 +65,10 @@ pub(super) fn write_line(
     recorded: &RecordedEvent,
     narration: &str,
 ) -> io::Result<()> {
-    let dim = style::DIM;
     let at = when::render_stamp(recorded.at);
     let (mark, color) = style::event_mark(&recorded.event);
     let said = words::plain_line(narration);
-    writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
+    writeln!(out, "{DIM}{at}{DIM:#}  {color}{mark}{color:#} {said}")?;
     out.flush()
 }
 
@@ -129,13 +127,11 @@ pub(super) fn write_summary(
     tasks: &[TaskRow],
     own_branch: Option<&str>,
 ) -> io::Result<()> {
-    let title = style::TITLE;
-    let dim = style::DIM;
     let all = words::render_count(tasks.len(), "task", "tasks");
     let done = stand::render_counts(&all, build, tasks);
     let cost = words::render_amount(build.spent);
     let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
-    writeln!(out, "\n{title}build {}: {done}{title:#}{dim}{cost}{dim:#}", build.id)?;
+    writeln!(out, "\n{TITLE}build {}: {done}{TITLE:#}{DIM}{cost}{DIM:#}", build.id)?;
     for task in tasks {
         let (mark, color) = stand::task_mark(&task.moved.state);
         let name = words::task_name(task.id, &task.spec);
@@ -145,7 +141,7 @@ pub(super) fn write_summary(
         let needed = if unchanged { "needed no change".to_owned() } else { String::new() };
         let more = [needed, attempts, cost].into_iter().filter(|part| !part.is_empty());
         let more = more.collect::<Vec<_>>().join(" · ");
-        writeln!(out, "  {color}{mark}{color:#} {name}  {dim}{more}{dim:#}")?;
+        writeln!(out, "  {color}{mark}{color:#} {name}  {DIM}{more}{DIM:#}")?;
     }
     let is_shipped =
         |task: &TaskRow| task.moved.state == TaskState::Done && !stand::needed_no_change(task);
@@ -153,10 +149,10 @@ pub(super) fn write_summary(
         return Ok(());
     }
     if let Some(branch) = own_branch {
-        writeln!(out, "{dim}The work is on your own branch {branch}.{dim:#}")?;
+        writeln!(out, "{DIM}The work is on your own branch {branch}.{DIM:#}")?;
     } else {
         let id = build.id;
-        writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
+        writeln!(out, "{DIM}The work is on the branch unstuck/{id}: `unstuck land {id}`.{DIM:#}")?;
     }
     Ok(())
 }

@@ -22,7 +22,8 @@ use crate::args::{ConfigFileArgs, parse_money, parse_span, parse_time_of_day};
 use crate::error::{CliError, TasksError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style, words};
+use crate::render::style::{DIM, TITLE};
+use crate::render::{self, Terminal, words};
 use crate::settings::{
     MAX_COST, Money, Provider, ResolvedSettings, load_with_options, stored_options,
 };
@@ -251,28 +252,26 @@ fn show_plan(
         out.flush()?;
         return Ok(Exit::Done);
     }
-    let title = style::TITLE;
-    let dim = style::DIM;
     let jobs = crew.settings().run.jobs;
     let tasks = words::render_count(rows.len(), "task", "tasks");
-    writeln!(out, "{title}{tasks}, {jobs} at a time{title:#} {dim}· nothing is done{dim:#}")?;
+    writeln!(out, "{TITLE}{tasks}, {jobs} at a time{TITLE:#} {DIM}· nothing is done{DIM:#}")?;
     for row in &rows {
         let who = [row.provider, row.model.as_deref()].into_iter().flatten();
         let who = who.collect::<Vec<_>>().join(", ");
         let shown = words::plain_line(row.title);
-        writeln!(out, "\n{title}{}{title:#}  {shown}  {dim}{who}{dim:#}", row.name)?;
+        writeln!(out, "\n{TITLE}{}{TITLE:#}  {shown}  {DIM}{who}{DIM:#}", row.name)?;
         for (what, items) in
             [("needs", row.depends_on), ("may change", row.allowed), ("checks", row.checks)]
         {
             if !items.is_empty() {
-                writeln!(out, "  {dim}{what}{dim:#} {}", words::plain_line(&items.join(", ")))?;
+                writeln!(out, "  {DIM}{what}{DIM:#} {}", words::plain_line(&items.join(", ")))?;
             }
         }
     }
     if rows.iter().any(|row| row.checks.is_empty()) {
         writeln!(
             out,
-            "\n{dim}Tasks without checks are not checked: set validate.pre_commit in unstuck.toml.{dim:#}"
+            "\n{DIM}Tasks without checks are not checked: set validate.pre_commit in unstuck.toml.{DIM:#}"
         )?;
     }
     out.flush()?;

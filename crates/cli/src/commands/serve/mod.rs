@@ -22,7 +22,8 @@ use self::project_host::ServedProjectHost;
 use crate::error::{CliError, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, EndSignal, EndSignals, LocalProject};
-use crate::render::{Terminal, style};
+use crate::render::Terminal;
+use crate::render::style::{CODE, DIM};
 use crate::settings::ServerSettings;
 
 /// Serve the inbox, the pages and the API
@@ -169,11 +170,9 @@ impl ServeProcess {
         terminal: &Terminal,
     ) -> Result<(), CliError> {
         let mut out = terminal.styled();
-        let dim = style::DIM;
-        let code = style::CODE;
         let base = face.base();
         let here = face.address();
-        write!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
+        write!(out, "Serving {} at {CODE}{base}/{CODE:#}", names.join(", "))?;
         // Behind a proxy both addresses are useful.
         if base.ends_with(&here.to_string()) {
             writeln!(out)?;
@@ -182,12 +181,12 @@ impl ServeProcess {
         }
         if let Some(token) = face.create_first_token()? {
             let token = token.as_str();
-            writeln!(out, "Your first token, shown only now: {code}{token}{code:#}")?;
+            writeln!(out, "Your first token, shown only now: {CODE}{token}{CODE:#}")?;
         }
         if let Some(entry) = face.entry_link()? {
-            writeln!(out, "Sign in, once and within five minutes: {code}{entry}{code:#}")?;
+            writeln!(out, "Sign in, once and within five minutes: {CODE}{entry}{CODE:#}")?;
         }
-        writeln!(out, "{dim}`unstuck token make` makes tokens for others. Ctrl-C ends it.{dim:#}")?;
+        writeln!(out, "{DIM}`unstuck token make` makes tokens for others. Ctrl-C ends it.{DIM:#}")?;
         out.flush()?;
         Ok(())
     }

@@ -9,7 +9,8 @@ use unstuck_store::tables::{BuildRow, GateRow, SignatureRow, TaskChange, TaskRow
 use super::{BuildStatusRow, ProjectStatus};
 use crate::commands::jobs::{self, JobProcesses};
 use crate::render::stand::{self, TaskPerformer};
-use crate::render::{style, when, words, wrap_text};
+use crate::render::style::{CODE, DIM, STRONG, TITLE};
+use crate::render::{when, words, wrap_text};
 
 /// Maximum number of tasks of a build that are shown.
 const TASKS_MAX: usize = 20;
@@ -52,8 +53,6 @@ struct StatusPage<'a> {
 
 impl StatusPage<'_> {
     fn write_head(&self, out: &mut impl Write) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
         let who = match &self.standing.holder {
             Some(holder) => {
                 format!("{holder} is running, started {}", when::render_ago(holder.since, self.now))
@@ -61,29 +60,26 @@ impl StatusPage<'_> {
             None => "nothing is running".to_owned(),
         };
         let name = words::plain_line(&self.standing.project);
-        writeln!(out, "{title}{name}{title:#} {dim}· {who}{dim:#}")
+        writeln!(out, "{TITLE}{name}{TITLE:#} {DIM}· {who}{DIM:#}")
     }
 
     fn write_questions(&self, out: &mut impl Write) -> io::Result<()> {
-        let strong = style::STRONG;
-        let dim = style::DIM;
         let ids = self.standing.questions.iter().map(|row| row.id);
         let (answered, open): (Vec<_>, Vec<_>) = ids.partition(|id| self.standing.is_answered(*id));
         if !open.is_empty() {
             let number = words::render_count(open.len(), "question waits", "questions wait");
             let line = format!("{number} for you: {}. See `unstuck inbox`.", join_ids(&open));
-            writeln!(out, "\n{strong}{}{strong:#}", wrap_text(&line, 0, self.width))?;
+            writeln!(out, "\n{STRONG}{}{STRONG:#}", wrap_text(&line, 0, self.width))?;
         }
         if !answered.is_empty() {
             let number = words::render_count(answered.len(), "answer waits", "answers wait");
             let line = format!("{number} for the next start: {}.", join_ids(&answered));
-            writeln!(out, "\n{dim}{}{dim:#}", wrap_text(&line, 0, self.width))?;
+            writeln!(out, "\n{DIM}{}{DIM:#}", wrap_text(&line, 0, self.width))?;
         }
         Ok(())
     }
 
     fn write_builds(&self, out: &mut impl Write) -> io::Result<()> {
-        let dim = style::DIM;
         let (shown, old): (Vec<_>, Vec<_>) =
             self.standing.builds.iter().partition(|build| !build.rows.is_empty());
         for build in shown {
@@ -91,18 +87,16 @@ impl StatusPage<'_> {
         }
         if !old.is_empty() {
             let number = words::render_count(old.len(), "earlier build", "earlier builds");
-            writeln!(out, "\n{dim}and {number} that ended{dim:#}")?;
+            writeln!(out, "\n{DIM}and {number} that ended{DIM:#}")?;
         }
         Ok(())
     }
 
     fn write_build(&self, out: &mut impl Write, standing: &BuildStatusRow) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
         let row = &standing.build;
         writeln!(out)?;
         if row.standing {
-            writeln!(out, "{title}Jobs{title:#}")?;
+            writeln!(out, "{TITLE}Jobs{TITLE:#}")?;
         } else {
             let stands = stand::render_build_state(row, standing.is_at_work, self.now);
             let counts = stand::render_counts(&row.tasks.to_string(), row, &standing.rows);
@@ -114,7 +108,7 @@ impl StatusPage<'_> {
             let began = when::render_ago(row.started_at, self.now);
             let rest = format!("· {stands} · {counts}{parked} · began {began}");
             let what = if row.session.is_some() { "Session" } else { "Build" };
-            writeln!(out, "{title}{what} {}{title:#} {dim}{rest}{dim:#}", row.id)?;
+            writeln!(out, "{TITLE}{what} {}{TITLE:#} {DIM}{rest}{DIM:#}", row.id)?;
         }
         self.write_tasks(out, standing)
     }
@@ -159,7 +153,7 @@ impl StatusPage<'_> {
     }
 
     fn write_tasks(&self, out: &mut impl Write, standing: &BuildStatusRow) -> io::Result<()> {
-        let (dim, BuildStatusRow { build, rows, .. }) = (style::DIM, standing);
+        let BuildStatusRow { build, rows, .. } = standing;
         let mut shown: Vec<&TaskRow> = rows.iter().collect();
         if shown.len() > TASKS_MAX {
             shown.sort_by_key(|row| (stand::state_rank(&row.moved.state), row.id));
@@ -176,18 +170,18 @@ impl StatusPage<'_> {
             let (mark, color) = stand::task_mark(&row.moved.state);
             let stands = self.render_task_state(build, row);
             let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
-            writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{dim}{run}{dim:#}")?;
+            writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{DIM}{run}{DIM:#}")?;
             if self.verbose {
                 writeln!(
                     out,
-                    "    {dim}{}{dim:#}",
+                    "    {DIM}{}{DIM:#}",
                     wrap_text(&render_counters(row), 4, self.width)
                 )?;
             }
         }
         let rest = rows.len().saturating_sub(TASKS_MAX);
         if rest > 0 {
-            writeln!(out, "  {dim}… and {rest} more{dim:#}")?;
+            writeln!(out, "  {DIM}… and {rest} more{DIM:#}")?;
         }
         Ok(())
     }
@@ -198,8 +192,7 @@ impl StatusPage<'_> {
         if gates.peek().is_none() {
             return Ok(());
         }
-        let title = style::TITLE;
-        writeln!(out, "\n{title}Accounts that are limited{title:#}")?;
+        writeln!(out, "\n{TITLE}Accounts that are limited{TITLE:#}")?;
         for row in gates {
             let stands = match row.state {
                 GateState::Waiting { until } if until > self.now => {
@@ -215,25 +208,22 @@ impl StatusPage<'_> {
     }
 
     fn write_problems(&self, out: &mut impl Write) -> io::Result<()> {
-        let title = style::TITLE;
-        let dim = style::DIM;
-        let code = style::CODE;
         let known = &self.standing.signatures;
         if known.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n{title}Errors so far{title:#}")?;
+        writeln!(out, "\n{TITLE}Errors so far{TITLE:#}")?;
         let shown = &known[..known.len().min(PROBLEMS_MAX)];
         let widest = shown.iter().map(|row| row.signature.to_string().len()).max();
         let widest = widest.unwrap_or_default();
         for row in shown {
             let signature = row.signature.to_string();
             let facts = self.render_met(row);
-            writeln!(out, "  {code}{signature:widest$}{code:#}  {dim}{facts}{dim:#}")?;
+            writeln!(out, "  {CODE}{signature:widest$}{CODE:#}  {DIM}{facts}{DIM:#}")?;
         }
         let rest = known.len() - shown.len();
         if rest > 0 {
-            writeln!(out, "  {dim}… and {rest} more; `unstuck status --json` has all{dim:#}")?;
+            writeln!(out, "  {DIM}… and {rest} more; `unstuck status --json` has all{DIM:#}")?;
         }
         Ok(())
     }
@@ -248,12 +238,11 @@ impl StatusPage<'_> {
     }
 
     fn write_spent(&self, out: &mut impl Write) -> io::Result<()> {
-        let dim = style::DIM;
         let spent = words::render_amount(self.standing.spent_today);
         if spent.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n{dim}Spent today: {spent}{dim:#}")
+        writeln!(out, "\n{DIM}Spent today: {spent}{DIM:#}")
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::board::{BrowseBoard, BrowseCard, BrowsePlace, CardChoice, LineEditor};
 use crate::render::screen::ScreenSize;
-use crate::render::{style, words, wrap_text};
+use crate::render::style::{DIM, STRONG, TITLE};
+use crate::render::{words, wrap_text};
 
 /// Maximum width of text in columns; longer lines are hard to read, however wide the window is.
 const COLUMNS_MAX: usize = 96;
@@ -80,7 +81,7 @@ impl BrowseSheet {
                 short[LIST_LINES_MAX - 1].push('…');
             }
             self.lines.extend(short);
-            self.push_paragraph(INDENT, &card.facts, style::DIM);
+            self.push_paragraph(INDENT, &card.facts, DIM);
             if at == board.at {
                 self.focus = Some((begin, self.lines.len()));
             }
@@ -130,7 +131,7 @@ impl BrowseSheet {
     fn push_choice(&mut self, at: usize, chosen: bool, choice: &CardChoice) {
         let here = if choice.recommended { " (recommended)" } else { "" };
         self.push_numbered(at, chosen, &format!("{}{here}", choice.label));
-        self.push_paragraph(INDENT, &choice.leads_to, style::DIM);
+        self.push_paragraph(INDENT, &choice.leads_to, DIM);
     }
 
     fn push_words(&mut self, card: &BrowseCard, choice: Option<&CardChoice>, line: &LineEditor) {
@@ -162,7 +163,7 @@ impl BrowseSheet {
     fn push_numbered(&mut self, at: usize, chosen: bool, text: &str) {
         let mark = if chosen { '›' } else { ' ' };
         let number = at + 1;
-        let look = if chosen { style::STRONG } else { anstyle::Style::new() };
+        let look = if chosen { STRONG } else { anstyle::Style::new() };
         for (row, part) in self.wrap_indented(text, INDENT).lines().enumerate() {
             let front = if row == 0 { format!("{mark} {number:<1} ") } else { String::new() };
             let part = if row == 0 { part.trim_start() } else { part };
@@ -171,11 +172,11 @@ impl BrowseSheet {
     }
 
     fn push_title(&mut self, text: &str) {
-        self.push_paragraph(0, text, style::TITLE);
+        self.push_paragraph(0, text, TITLE);
     }
 
     fn push_dim(&mut self, text: &str) {
-        self.push_paragraph(0, text, style::DIM);
+        self.push_paragraph(0, text, DIM);
     }
 
     fn push_text(&mut self, indent: usize, text: &str) {
@@ -204,15 +205,13 @@ impl BrowseSheet {
 
     /// Returns the lines at the bottom: the note, and the keys.
     fn foot_lines(&self, board: &BrowseBoard, keys: &str) -> Vec<String> {
-        let dim = style::DIM;
-        let strong = style::STRONG;
         let mut lines = vec![String::new()];
         if let Some(note) = board.note {
             let note = self.wrap_indented(note, 0);
-            lines.extend(note.lines().map(|line| format!("{strong}{line}{strong:#}")));
+            lines.extend(note.lines().map(|line| format!("{STRONG}{line}{STRONG:#}")));
         }
         let keys = self.wrap_indented(keys, 0);
-        lines.extend(keys.lines().map(|line| format!("{dim}{line}{dim:#}")));
+        lines.extend(keys.lines().map(|line| format!("{DIM}{line}{DIM:#}")));
         lines
     }
 
@@ -235,13 +234,12 @@ impl BrowseSheet {
             None => page * shown,
         };
         let start = start.min(last);
-        let dim = style::DIM;
         let mut lines: Vec<String> = self.lines[start..start + shown].to_vec();
         if room > 1 {
             let place = format!("… {}-{} of {count}", start + 1, start + shown);
             let long = format!("{place} · PgUp PgDn");
             let more = if long.chars().count() <= self.columns { long } else { place };
-            lines.push(format!("{dim}{more}{dim:#}"));
+            lines.push(format!("{DIM}{more}{DIM:#}"));
         }
         lines.extend(foot.iter().cloned());
         let cursor = self.cursor.and_then(|(row, column)| Some((row.checked_sub(start)?, column)));
