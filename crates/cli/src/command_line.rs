@@ -34,6 +34,7 @@ use crate::commands::store::StoreArgs;
 use crate::commands::task_control::{KickArgs, RetryArgs, SkipArgs};
 use crate::commands::token::TokenArgs;
 use crate::commands::why::WhyArgs;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::{self, Exit};
 use crate::project;
@@ -186,42 +187,42 @@ fn parse_frequent_verb(given: &[OsString]) -> Option<CliArgs> {
 
 /// Runs the command of the parsed arguments.
 pub(crate) fn run_command(args: CliArgs, terminal: &Terminal) -> Result<Exit, CliError> {
-    let dir = args.globals.dir.as_deref();
+    let context = CommandContext { dir: args.globals.dir.as_deref(), terminal };
     if needs_project(&args.command) {
         project::require_descriptors()?;
     }
     match args.command {
-        CliCommand::Init(args) => commands::init::run(&args, dir, terminal),
-        CliCommand::Doctor(args) => commands::doctor::run(&args, dir, terminal),
-        CliCommand::Run(args) => commands::run::run(&args, dir, terminal),
-        CliCommand::Resume(args) => commands::run::resume(&args, dir, terminal),
-        CliCommand::Exec(args) => commands::exec::run(args, dir, terminal),
-        CliCommand::Mutate(args) => commands::mutate::run(&args, dir),
+        CliCommand::Init(args) => commands::init::run(&args, context),
+        CliCommand::Doctor(args) => commands::doctor::run(&args, context),
+        CliCommand::Run(args) => commands::run::run(&args, context),
+        CliCommand::Resume(args) => commands::run::resume(&args, context),
+        CliCommand::Exec(args) => commands::exec::run(args, context.dir),
+        CliCommand::Mutate(args) => commands::mutate::run(&args, context.dir),
         CliCommand::Fail(args) => commands::fail::run(&args),
-        CliCommand::Jobs(args) => commands::jobs::run(&args, dir, terminal),
-        CliCommand::Inbox(args) => commands::inbox::run(&args, dir, terminal),
-        CliCommand::Serve(args) => commands::serve::run(&args, dir, terminal),
-        CliCommand::Status(args) => commands::status::run(&args, dir, terminal),
-        CliCommand::Log(args) => commands::log::run(&args, dir, terminal),
-        CliCommand::Why(args) => commands::why::run(&args, dir, terminal),
-        CliCommand::Pause(args) => commands::control::pause(&args, dir, terminal),
-        CliCommand::Cancel(args) => commands::control::cancel(&args, dir, terminal),
-        CliCommand::Kick(args) => commands::task_control::kick(&args, dir, terminal),
-        CliCommand::Retry(args) => commands::task_control::retry(&args, dir, terminal),
-        CliCommand::Skip(args) => commands::task_control::skip(&args, dir, terminal),
-        CliCommand::Land(args) => commands::land::run(&args, dir, terminal),
-        CliCommand::Clean(args) => commands::clean::run(&args, dir, terminal),
-        CliCommand::Report(args) => commands::report::run(&args, dir, terminal),
-        CliCommand::Forget(args) => commands::forget::run(&args, dir, terminal),
-        CliCommand::Config(args) => commands::config::run(&args, dir, terminal),
-        CliCommand::Notify(args) => commands::notify::run(&args, dir, terminal),
+        CliCommand::Jobs(args) => commands::jobs::run(&args, context),
+        CliCommand::Inbox(args) => commands::inbox::run(&args, context),
+        CliCommand::Serve(args) => commands::serve::run(&args, context),
+        CliCommand::Status(args) => commands::status::run(&args, context),
+        CliCommand::Log(args) => commands::log::run(&args, context),
+        CliCommand::Why(args) => commands::why::run(&args, context),
+        CliCommand::Pause(args) => commands::control::pause(&args, context),
+        CliCommand::Cancel(args) => commands::control::cancel(&args, context),
+        CliCommand::Kick(args) => commands::task_control::kick(&args, context),
+        CliCommand::Retry(args) => commands::task_control::retry(&args, context),
+        CliCommand::Skip(args) => commands::task_control::skip(&args, context),
+        CliCommand::Land(args) => commands::land::run(&args, context),
+        CliCommand::Clean(args) => commands::clean::run(&args, context),
+        CliCommand::Report(args) => commands::report::run(&args, context),
+        CliCommand::Forget(args) => commands::forget::run(&args, context),
+        CliCommand::Config(args) => commands::config::run(&args, context),
+        CliCommand::Notify(args) => commands::notify::run(&args, context),
         CliCommand::Token(args) => commands::token::run(&args, terminal),
-        CliCommand::Store(args) => commands::store::run(&args, dir, terminal),
+        CliCommand::Store(args) => commands::store::run(&args, context),
         CliCommand::Schema(args) => commands::config::write_schema(&args, terminal),
         CliCommand::Explain(args) => commands::explain::run(&args, terminal),
         CliCommand::Classify(args) => commands::classify::run(&args, terminal),
         CliCommand::Drill(args) => commands::drill::run(&args, terminal),
-        CliCommand::Mcp(args) => commands::mcp::run(&args, dir, terminal),
+        CliCommand::Mcp(_) => commands::mcp::run(context.dir),
         CliCommand::Demo(args) => commands::demo::run(&args, terminal),
         CliCommand::Completions(args) => write_completions(&args, terminal),
     }

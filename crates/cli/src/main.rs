@@ -7,6 +7,7 @@ mod args;
 mod build;
 mod command_line;
 mod commands;
+mod context;
 mod error;
 mod exit;
 mod input;

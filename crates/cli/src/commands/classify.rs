@@ -74,15 +74,14 @@ pub(crate) fn run(args: &ClassifyArgs, terminal: &Terminal) -> Result<Exit, CliE
 fn classify_text(input: &mut InputReader, json: bool, terminal: &Terminal) -> Result<(), CliError> {
     let end = input.read_tail()?;
     let reading = text_rules::classify_output(&end.text);
-    let mut out = terminal.styled();
-    if json || !terminal.is_terminal() {
-        let skipped_bytes = (end.skipped_bytes > 0).then_some(end.skipped_bytes);
-        write_json(&mut out, &ClassifyAnswer { skipped_bytes, ..ClassifyAnswer::from(&reading) })?;
-    } else {
-        write_for_reading(&mut out, &reading, end.skipped_bytes)?;
-    }
-    out.flush()?;
-    Ok(())
+    terminal.write_page(|out| {
+        if json || !terminal.is_terminal() {
+            let skipped_bytes = (end.skipped_bytes > 0).then_some(end.skipped_bytes);
+            write_json(out, &ClassifyAnswer { skipped_bytes, ..ClassifyAnswer::from(&reading) })
+        } else {
+            write_for_reading(out, &reading, end.skipped_bytes)
+        }
+    })
 }
 
 /// Classifies each line of input, a JSON string, and writes one answer per line. If an error ends the

@@ -15,6 +15,7 @@ use unstuck_world::workspace::{
     self, BranchStatus, LeftoverBranch, RemovalOutcome, Workspace, WorkspaceKey, WorktreeKeepReason,
 };
 
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, CommandConnection, LocalProject};
@@ -53,12 +54,9 @@ Examples:
 
 const VERB: &str = "clean";
 
-pub(crate) fn run(
-    args: &CleanArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &CleanArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
+    let terminal = context.terminal;
     let store = project.open_store()?;
     let runtime = project::create_runtime()?;
     let found = || runtime.block_on(sweep_while_holding(&project, &store, false));
@@ -74,9 +72,7 @@ pub(crate) fn run(
             }
             // The project is released while the operator decides; the sweep is repeated afterwards.
             if !render::ask_confirmation(terminal, VERB, "Remove this?")? {
-                let mut out = terminal.styled();
-                writeln!(out, "Nothing was changed.")?;
-                out.flush()?;
+                terminal.write_line("Nothing was changed.")?;
                 return Ok(Exit::Done);
             }
             runtime.block_on(sweep_while_holding(&project, &store, true))?
@@ -87,14 +83,7 @@ pub(crate) fn run(
 }
 
 fn write_result(swept: &SweepResult, json: bool, terminal: &Terminal) -> Result<(), CliError> {
-    let mut out = terminal.styled();
-    if json {
-        render::write_json(&mut out, swept)?;
-    } else {
-        write_page(&mut out, swept, terminal.width())?;
-    }
-    out.flush()?;
-    Ok(())
+    terminal.write_result(json, swept, |out| write_page(out, swept, terminal.width()))
 }
 
 /// Lists or removes the leftovers while holding the project, so that no other process begins work there.

@@ -1,14 +1,13 @@
 //! `unstuck config`: shows the resolved settings. `unstuck schema`: writes the schema of all settings.
 
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::args::ConfigFileArgs;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::LocalProject;
 use crate::render::style::{DIM, TITLE};
 use crate::render::{self, Terminal};
 use crate::settings::{
@@ -85,12 +84,8 @@ struct SettingRow<'a> {
     origin: String,
 }
 
-pub(crate) fn run(
-    args: &ConfigArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &ConfigArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let resolved =
         ResolvedSettings::load(project.root(), args.file.path.as_deref(), &SettingFlags::new())?;
     let wanted = |shown: &ShownSetting| {
@@ -105,26 +100,18 @@ pub(crate) fn run(
             list: "unstuck config",
         });
     }
-    if args.json {
-        let rows: Vec<SettingRow<'_>> = shown.iter().map(setting_row).collect();
-        let mut out = terminal.plain();
-        render::write_json(&mut out, &rows)?;
-        out.flush()?;
-    } else {
-        write_page(&shown, terminal)?;
-    }
+    let rows: Vec<SettingRow<'_>> = shown.iter().map(setting_row).collect();
+    context.terminal.write_result(args.json, &rows, |out| write_page(out, &shown))?;
     Ok(Exit::Done)
 }
 
 /// Writes the JSON schema of the settings or of the events.
 pub(crate) fn write_schema(args: &SchemaArgs, terminal: &Terminal) -> Result<Exit, CliError> {
-    let mut out = terminal.plain();
     let schema = match args.of {
         SchemaSubject::Settings => settings_schema(),
         SchemaSubject::Events => render::event_schema(),
     };
-    render::write_json(&mut out, &schema)?;
-    out.flush()?;
+    terminal.write_page(|out| render::write_json(out, &schema))?;
     Ok(Exit::Done)
 }
 
@@ -136,8 +123,7 @@ fn is_under(path: &str, key: &str) -> bool {
     path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn write_page(shown: &[ShownSetting], terminal: &Terminal) -> Result<(), CliError> {
-    let mut out = terminal.styled();
+fn write_page(out: &mut impl Write, shown: &[ShownSetting]) -> io::Result<()> {
     let mut section = "";
     for ShownSetting { path, value, origin } in shown {
         // A job is a section of its own.
@@ -156,6 +142,5 @@ fn write_page(shown: &[ShownSetting], terminal: &Terminal) -> Result<(), CliErro
             origin => writeln!(out, "{line}  {DIM}# {origin}{DIM:#}")?,
         }
     }
-    out.flush()?;
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! The verbs that control a build: they send a command to the decider, this process or the holder, and print in
 //! one line the effect and the next step. `unstuck pause` pauses a build, `unstuck cancel` ends it.
 
-use std::io::Write;
-use std::path::Path;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, BuildState, Command};
@@ -12,6 +11,7 @@ use unstuck_store::Store;
 use unstuck_store::tables::BuildRow;
 
 use crate::args::parse_build_id;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, CommandConnection, CommandEvents, LocalProject, which};
@@ -34,22 +34,31 @@ impl CommandEvents {
 }
 
 impl<'a> ControlSession<'a> {
-    pub(super) fn open(
-        dir: Option<&Path>,
-        terminal: &'a Terminal,
+    /// Runs a verb that controls the project of the context.
+    pub(super) fn run(
+        context: CommandContext<'a>,
         verb: &'static str,
         json: bool,
-    ) -> Result<Self, CliError> {
-        let project = LocalProject::find(dir)?;
+        work: impl AsyncFnOnce(&Self) -> Result<(), CliError>,
+    ) -> Result<Exit, CliError> {
+        let project = context.find_project()?;
         let store = project.open_store()?;
-        Ok(Self { project, store, terminal, verb, json })
+        let control = Self { project, store, terminal: context.terminal, verb, json };
+        project::create_runtime()?.block_on(work(&control))?;
+        Ok(Exit::Done)
     }
 
-    /// Sends a command. A rejection becomes an error whose hint the caller adds with [`with_hint`].
-    pub(super) async fn submit_command(&self, command: Command) -> Result<CommandEvents, CliError> {
-        project::submit_command(&self.project, &self.store, self.verb, command)
-            .await
-            .map_err(|error| self.to_not_now_error(error))
+    /// Sends a command. A rejection becomes an error with this hint.
+    pub(super) async fn submit_command(
+        &self,
+        command: Command,
+        hint: &str,
+    ) -> Result<CommandEvents, CliError> {
+        let sent = project::submit_command(&self.project, &self.store, self.verb, command).await;
+        sent.map_err(|error| match rejection_message(&error) {
+            Some(said) => CliError::NotNow { verb: self.verb, said, hint: hint.to_owned() },
+            None => error,
+        })
     }
 
     /// Sends several commands and skips those that are rejected; returns how many were accepted.
@@ -81,14 +90,7 @@ impl<'a> ControlSession<'a> {
 
     /// Prints the result, or writes the events as JSON.
     pub(super) fn write_result(&self, sent: &CommandEvents, said: &str) -> Result<(), CliError> {
-        let mut out = self.terminal.styled();
-        if self.json {
-            render::write_json(&mut out, &sent.events)?;
-        } else {
-            writeln!(out, "{said}")?;
-        }
-        out.flush()?;
-        Ok(())
+        self.terminal.write_result(self.json, &sent.events, |out| writeln!(out, "{said}"))
     }
 
     /// Returns whether the operator confirms: with `--yes` beforehand, or at the prompt.
@@ -98,28 +100,9 @@ impl<'a> ControlSession<'a> {
         }
         let agreed = render::ask_confirmation(self.terminal, self.verb, question)?;
         if !agreed {
-            let mut out = self.terminal.styled();
-            writeln!(out, "Nothing was changed.")?;
-            out.flush()?;
+            self.terminal.write_line("Nothing was changed.")?;
         }
         Ok(agreed)
-    }
-
-    fn to_not_now_error(&self, error: CliError) -> CliError {
-        match rejection_message(&error) {
-            Some(said) => CliError::NotNow { verb: self.verb, said, hint: String::new() },
-            None => error,
-        }
-    }
-}
-
-/// Adds the next step to a rejection.
-pub(super) fn with_hint(error: CliError, next: &str) -> CliError {
-    match error {
-        CliError::NotNow { verb, said, .. } => {
-            CliError::NotNow { verb, said, hint: next.to_owned() }
-        }
-        other => other,
     }
 }
 
@@ -157,22 +140,15 @@ Examples:
   unstuck pause                      the newest unfinished build
   unstuck pause b7                   this one";
 
-pub(crate) fn pause(
-    args: &PauseArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let control = ControlSession::open(dir, terminal, "pause", args.json)?;
-    project::create_runtime()?.block_on(async {
+pub(crate) fn pause(args: &PauseArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    ControlSession::run(context, "pause", args.json, async |control| {
         let store = control.store.as_ref();
-        let name = control.project.name();
-        let build = which::find_open_build(store, name, args.build).await?;
-        let sent = control.submit_command(Command::Pause { build: build.id }).await;
-        let sent = sent.map_err(|error| with_hint(error, pause_hint(build.state)))?;
+        let build = which::find_open_build(store, control.project.name(), args.build).await?;
+        let command = Command::Pause { build: build.id };
+        let sent = control.submit_command(command, pause_hint(build.state)).await?;
         let said = format!("Build {} is paused. `unstuck resume` lets it go on.", build.id);
         control.write_result(&sent, &said)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 const fn pause_hint(state: BuildState) -> &'static str {
@@ -214,26 +190,19 @@ Examples:
   unstuck cancel                     the newest unfinished build
   unstuck cancel b7 --yes            this one, without confirmation";
 
-pub(crate) fn cancel(
-    args: &CancelArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let control = ControlSession::open(dir, terminal, "cancel", args.json)?;
-    project::create_runtime()?.block_on(async {
+pub(crate) fn cancel(args: &CancelArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    ControlSession::run(context, "cancel", args.json, async |control| {
         let store = control.store.as_ref();
-        let name = control.project.name();
-        let build = which::find_open_build(store, name, args.build).await?;
+        let build = which::find_open_build(store, control.project.name(), args.build).await?;
         // A command that would be refused needs no confirmation.
         let possible = !build.standing && !build.state.has_ended();
         if possible && !control.ask_confirmation(args.yes, &render_cancel_question(&build))? {
             return Ok(());
         }
-        let sent = control.submit_command(Command::Cancel { build: build.id }).await;
-        let sent = sent.map_err(|error| with_hint(error, cancel_hint(&build)))?;
+        let command = Command::Cancel { build: build.id };
+        let sent = control.submit_command(command, cancel_hint(&build)).await?;
         control.write_result(&sent, &render_cancel_result(&build))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn render_cancel_question(build: &BuildRow) -> String {

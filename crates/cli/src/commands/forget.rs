@@ -1,16 +1,14 @@
 //! `unstuck forget`: resets the retry counters of one error, or of all.
 
-use std::io::Write;
-use std::path::Path;
-
 use unstuck_core::engine::Command;
 use unstuck_core::signature::Signature;
 use unstuck_store::tables::SignatureRow;
 
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
-use crate::render::{Terminal, words};
+use crate::project;
+use crate::render::words;
 
 /// Reset the retry counters of an error
 #[derive(Debug, clap::Args)]
@@ -33,12 +31,8 @@ Examples:
 /// Maximum number of similar signatures in an error.
 const NEAR_MAX: usize = 3;
 
-pub(crate) fn run(
-    args: &ForgetArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &ForgetArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let store = project.open_store()?;
     let said = project::create_runtime()?.block_on(async {
         let known = store.load_signatures(project.name()).await?;
@@ -51,9 +45,7 @@ pub(crate) fn run(
         project::submit_command(&project, &store, "forget", command).await?;
         Ok::<_, CliError>(render_result(wanted, known.len()))
     })?;
-    let mut out = terminal.styled();
-    writeln!(out, "{said}")?;
-    out.flush()?;
+    context.terminal.write_line(&said)?;
     Ok(Exit::Done)
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,11 +19,12 @@ use unstuck_core::tell::wanted_action;
 use unstuck_runner::RunnerNotice;
 use unstuck_store::{BuildLookup, EventPage, Store, StoreError};
 
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, ProjectConnection};
 use crate::render::style::{DIM, STRONG};
-use crate::render::{Terminal, render_event, render_job_event, when, words, write_event_json};
+use crate::render::{render_event, render_job_event, when, words, write_event_json};
 
 /// Show the decision log of the project
 #[derive(Debug, clap::Args)]
@@ -56,12 +56,8 @@ Examples:
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
 
-pub(crate) fn run(
-    args: &LogArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &LogArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let store = project.open_store()?;
     project::create_runtime()?.block_on(async {
         let name = project.name();
@@ -69,7 +65,7 @@ pub(crate) fn run(
             Some(after) => after,
             None => store.load_newest_seq(name).await?.saturating_sub(args.lines.into()),
         };
-        let out = terminal.styled();
+        let out = context.terminal.styled();
         let mut reader = LogReader::new(&project, Arc::clone(&store), out, after, args.json);
         if args.follow {
             return follow_journal(&project, &mut reader).await;
@@ -115,8 +111,7 @@ impl<W: Write> LogReader<W> {
             }
             self.after = newest;
         }
-        self.out.flush()?;
-        Ok(())
+        Ok(self.out.flush()?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The verbs: each module has the arguments of its verb, and carries it out with `run(args, terminal)`.
+//! The verbs: each module has the arguments of its verb, and carries it out with `run(args, context)`.
 
 mod builds;
 pub(crate) mod classify;

@@ -1,7 +1,6 @@
 //! `unstuck notify test`: checks that notifications arrive.
 
 use std::io::Write as _;
-use std::path::Path;
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -10,11 +9,12 @@ use unstuck_runner::notify::{ChannelTestResult, send_test_messages};
 use unstuck_world::notify::NotifyChannel;
 
 use crate::args::ConfigFileArgs;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::problem::InputProblem;
-use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style};
+use crate::project;
+use crate::render::style::{ERROR, HINT};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
 /// Test the notification channels
@@ -59,13 +59,9 @@ struct ChannelTestRow {
     why: Option<String>,
 }
 
-pub(crate) fn run(
-    args: &NotifyArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(args: &NotifyArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
     let NotifyCommand::Test { channel, json, config } = &args.command;
-    let project = LocalProject::find(dir)?;
+    let project = context.find_project()?;
     let resolved =
         ResolvedSettings::load(project.root(), config.path.as_deref(), &SettingFlags::new())?;
     let project = project.with_settings(resolved);
@@ -79,18 +75,13 @@ pub(crate) fn run(
     ));
     let rows: Vec<ChannelTestRow> = tested.into_iter().map(test_row).collect();
     let all = rows.iter().all(|row| row.arrived);
-    let mut out = terminal.styled();
-    if *json {
-        render::write_json(&mut out, &rows)?;
-    } else {
-        for row in &rows {
-            let (mark, color) =
-                if row.arrived { ("✔", style::HINT) } else { ("✘", style::ERROR) };
+    context.terminal.write_result(*json, &rows, |out| {
+        rows.iter().try_for_each(|row| {
+            let (mark, color) = if row.arrived { ("✔", HINT) } else { ("✘", ERROR) };
             let why = row.why.as_deref().unwrap_or("a test message was sent");
-            writeln!(out, "{color}{mark}{color:#} {}: {why}", row.channel)?;
-        }
-    }
-    out.flush()?;
+            writeln!(out, "{color}{mark}{color:#} {}: {why}", row.channel)
+        })
+    })?;
     Ok(if all { Exit::Done } else { Exit::SomeFailed })
 }
 

@@ -1,15 +1,16 @@
 //! `unstuck store`: backs up, restores and verifies the store of a project.
 
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use unstuck_store::{AcceptedLoss, JournalVerification, SqliteStore, Store as _, StoreError};
 
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal};
+use crate::render::{self, Terminal, words};
 
 /// Back up, restore and verify a project's database
 #[derive(Debug, clap::Args)]
@@ -66,13 +67,10 @@ Examples:
   unstuck store verify                      check that the journal is complete and unchanged
   unstuck store accept-loss                 continue with what is left";
 
-pub(crate) fn run(
-    args: &StoreArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
-    let here = |file: &Path| dir.unwrap_or(Path::new("")).join(file);
+pub(crate) fn run(args: &StoreArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
+    let terminal = context.terminal;
+    let here = |file: &Path| context.dir.unwrap_or(Path::new("")).join(file);
     match &args.command {
         StoreCommand::Backup { file } => back_up(&project, &here(file), terminal),
         StoreCommand::Restore { file, yes } => restore_copy(&project, &here(file), *yes, terminal),
@@ -86,18 +84,12 @@ fn verify_journal(project: &LocalProject, terminal: &Terminal) -> Result<Exit, C
     let store = SqliteStore::open(project.database_path())?;
     let JournalVerification { events, last } =
         project::create_runtime()?.block_on(store.verify_journal(project.name()))?;
-    let mut out = terminal.styled();
-    let events = render::words::render_count(
-        usize::try_from(events).unwrap_or(usize::MAX),
-        "event",
-        "events",
-    );
-    writeln!(
-        out,
-        "The journal of {} is what was written: {events}, the last of them {last}.",
-        project.name()
-    )?;
-    out.flush()?;
+    let events = usize::try_from(events).unwrap_or(usize::MAX);
+    let events = words::render_count(events, "event", "events");
+    let name = project.name();
+    terminal.write_line(&format!(
+        "The journal of {name} is what was written: {events}, the last of them {last}."
+    ))?;
     Ok(Exit::Done)
 }
 
@@ -115,19 +107,30 @@ fn accept_loss(project: &LocalProject, yes: bool, terminal: &Terminal) -> Result
     let accepting =
         SqliteStore::accept_loss(project.database_path(), project.name(), &holder, &aside);
     let accepted = project::create_runtime()?.block_on(accepting)?;
-    let mut out = terminal.styled();
-    let Some(AcceptedLoss { kept, had, actions }) = accepted else {
-        writeln!(out, "Nothing is lost: the journal is what was written. Nothing was changed.")?;
-        out.flush()?;
+    let Some(loss) = accepted else {
+        terminal
+            .write_line("Nothing is lost: the journal is what was written. Nothing was changed.")?;
         return Ok(Exit::Done);
     };
+    terminal.write_page(|out| write_loss(out, project.name(), &loss, &aside))?;
+    Ok(Exit::Done)
+}
+
+fn write_loss(
+    out: &mut impl Write,
+    name: &str,
+    loss: &AcceptedLoss,
+    aside: &Path,
+) -> io::Result<()> {
+    let AcceptedLoss { kept, had, actions } = loss;
     match had {
-        Some(had) => writeln!(
-            out,
-            "{} goes on from event {kept}; its journal had come to event {had}.",
-            project.name()
-        )?,
-        None => writeln!(out, "{} goes on from event {kept}.", project.name())?,
+        Some(had) => {
+            writeln!(
+                out,
+                "{name} goes on from event {kept}; its journal had come to event {had}."
+            )?;
+        }
+        None => writeln!(out, "{name} goes on from event {kept}.")?,
     }
     let keys: Vec<&str> = actions.iter().map(|action| &*action.key).collect();
     if !keys.is_empty() {
@@ -138,9 +141,7 @@ fn accept_loss(project: &LocalProject, yes: bool, terminal: &Terminal) -> Result
         )?;
     }
     writeln!(out, "There may have been others: look before you go on.")?;
-    writeln!(out, "The files as they were are kept in {}.", aside.display())?;
-    out.flush()?;
-    Ok(Exit::Done)
+    writeln!(out, "The files as they were are kept in {}.", aside.display())
 }
 
 /// Returns a path beside the store that does not exist yet.
@@ -153,9 +154,8 @@ fn back_up(project: &LocalProject, to: &Path, terminal: &Terminal) -> Result<Exi
     project.open_store()?;
     let store = SqliteStore::open(project.database_path())?;
     project::create_runtime()?.block_on(store.back_up(to.to_owned()))?;
-    let mut out = terminal.styled();
-    writeln!(out, "Copied all that {} remembers to {}.", project.name(), to.display())?;
-    out.flush()?;
+    let name = project.name();
+    terminal.write_line(&format!("Copied all that {name} remembers to {}.", to.display()))?;
     Ok(Exit::Done)
 }
 
@@ -201,13 +201,12 @@ fn restore_copy(
         drop(claim);
         Ok::<_, CliError>(store.load_newest_seq(project.name()).await?)
     })?;
-    let mut out = terminal.styled();
-    writeln!(out, "{} is back at event {events}, as it was copied.", project.name())?;
-    writeln!(out, "What was here before is kept in {}.", kept.display())?;
-    writeln!(
-        out,
-        "Actions that were performed since are not known any more: look before you go on."
-    )?;
-    out.flush()?;
+    let name = project.name();
+    terminal.write_line(&format!(
+        "{name} is back at event {events}, as it was copied.\n\
+         What was here before is kept in {}.\n\
+         Actions that were performed since are not known any more: look before you go on.",
+        kept.display()
+    ))?;
     Ok(Exit::Done)
 }

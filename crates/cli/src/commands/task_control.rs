@@ -2,17 +2,17 @@
 //! without success, `unstuck skip` leaves out a task and the tasks that depend on it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use unstuck_core::engine::{Command, Event, TaskState};
 use unstuck_runner::collect_kick_commands;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
-use super::control::{ControlSession, with_hint};
+use super::control::ControlSession;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, CommandEvents, which};
-use crate::render::{Terminal, words};
+use crate::project::{CommandEvents, which};
+use crate::render::words;
 
 /// End a wait early and try now
 #[derive(Debug, clap::Args)]
@@ -39,26 +39,18 @@ Examples:
   unstuck kick importer              one task or job, by its name
   unstuck kick t12                   or by its number";
 
-pub(crate) fn kick(
-    args: &KickArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let control = ControlSession::open(dir, terminal, "kick", args.json)?;
-    project::create_runtime()?.block_on(async {
-        match args.task.as_deref() {
-            Some(given) => kick_task(&control, given).await,
-            None => kick_all(&control).await,
-        }
-    })?;
-    Ok(Exit::Done)
+pub(crate) fn kick(args: &KickArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    ControlSession::run(context, "kick", args.json, async |control| match args.task.as_deref() {
+        Some(given) => kick_task(control, given).await,
+        None => kick_all(control).await,
+    })
 }
 
 async fn kick_task(control: &ControlSession<'_>, given: &str) -> Result<(), CliError> {
     let task =
         which::find_named_task(control.store.as_ref(), control.project.name(), given).await?;
-    let sent = control.submit_command(Command::Kick { task: task.id }).await;
-    let sent = sent.map_err(|error| with_hint(error, kick_hint(&task.moved.state)))?;
+    let command = Command::Kick { task: task.id };
+    let sent = control.submit_command(command, kick_hint(&task.moved.state)).await?;
     let name = words::task_name(task.id, &task.spec);
     control
         .write_result(&sent, &format!("“{name}” waits no longer. {}", sent.render_continuation()))
@@ -134,21 +126,14 @@ Examples:
   unstuck retry importer             by its name
   unstuck retry t12                  by its number";
 
-pub(crate) fn retry(
-    args: &RetryArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let control = ControlSession::open(dir, terminal, "retry", args.json)?;
-    project::create_runtime()?.block_on(async {
+pub(crate) fn retry(args: &RetryArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    ControlSession::run(context, "retry", args.json, async |control| {
         let store = control.store.as_ref();
-        let name = control.project.name();
-        let task = which::find_named_task(store, name, &args.task).await?;
-        let sent = control.submit_command(Command::Retry { task: task.id }).await;
-        let sent = sent.map_err(|error| with_hint(error, retry_hint(&task)))?;
+        let task = which::find_named_task(store, control.project.name(), &args.task).await?;
+        let command = Command::Retry { task: task.id };
+        let sent = control.submit_command(command, retry_hint(&task)).await?;
         control.write_result(&sent, &render_retry_result(&task, &sent))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn render_retry_result(task: &TaskRow, sent: &CommandEvents) -> String {
@@ -199,13 +184,8 @@ Examples:
   unstuck skip importer              by its name
   unstuck skip t12 --yes             by its number, without confirmation";
 
-pub(crate) fn skip(
-    args: &SkipArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let control = ControlSession::open(dir, terminal, "skip", args.json)?;
-    project::create_runtime()?.block_on(async {
+pub(crate) fn skip(args: &SkipArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    ControlSession::run(context, "skip", args.json, async |control| {
         let store = control.store.as_ref();
         let name = control.project.name();
         let task = which::find_named_task(store, name, &args.task).await?;
@@ -215,11 +195,10 @@ pub(crate) fn skip(
         if possible && !control.ask_confirmation(args.yes, &render_skip_question(&task, others))? {
             return Ok(());
         }
-        let sent = control.submit_command(Command::Skip { task: task.id }).await;
-        let sent = sent.map_err(|error| with_hint(error, skip_hint(&task.moved.state)))?;
+        let command = Command::Skip { task: task.id };
+        let sent = control.submit_command(command, skip_hint(&task.moved.state)).await?;
         control.write_result(&sent, &render_skip_result(&task, &sent))
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns how many tasks that have not ended depend on the task, directly or through others.

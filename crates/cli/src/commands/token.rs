@@ -1,6 +1,6 @@
 //! `unstuck token`: manages the tokens of the server.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
@@ -155,17 +155,14 @@ impl TokenContext<'_> {
     fn write_list(&self) -> Result<(), CliError> {
         let entries = self.tokens.list_entries()?;
         let here = self.tokens.local_token_id(self.now)?;
-        let mut out = self.terminal.styled();
-        if self.json {
-            let rows: Vec<TokenRow> =
-                entries.iter().map(|entry| self.token_row(entry, here)).collect();
-            render::write_json(&mut out, &rows)?;
-        } else if entries.is_empty() {
-            writeln!(out, "There are no tokens. `unstuck token make --name NAME` makes one.")?;
-        } else {
-            self.write_lines(&mut out, &entries, here)?;
-        }
-        Ok(out.flush()?)
+        let rows: Vec<TokenRow> = entries.iter().map(|entry| self.token_row(entry, here)).collect();
+        self.terminal.write_result(self.json, &rows, |out| {
+            if entries.is_empty() {
+                writeln!(out, "There are no tokens. `unstuck token make --name NAME` makes one.")
+            } else {
+                self.write_lines(out, &entries, here)
+            }
+        })
     }
 
     fn write_lines(
@@ -173,7 +170,7 @@ impl TokenContext<'_> {
         out: &mut impl Write,
         entries: &[TokenEntry],
         here: Option<TokenId>,
-    ) -> Result<(), CliError> {
+    ) -> io::Result<()> {
         let name = |entry: &TokenEntry| {
             words::cut_to_columns(&words::plain_line(&entry.name), NAME_COLUMNS_MAX)
         };
@@ -231,13 +228,9 @@ impl TokenContext<'_> {
             return Ok(());
         }
         let entry = self.tokens.revoke_token(id)?;
-        let mut out = self.terminal.styled();
-        if self.json {
-            render::write_json(&mut out, &self.token_row(&entry, None))?;
-        } else {
-            writeln!(out, "Token {id} ({name}) no longer works. Its sessions are over.")?;
-        }
-        Ok(out.flush()?)
+        self.terminal.write_result(self.json, &self.token_row(&entry, None), |out| {
+            writeln!(out, "Token {id} ({name}) no longer works. Its sessions are over.")
+        })
     }
 
     /// Writes the token to standard output and the notes to standard error, so that a script can take the

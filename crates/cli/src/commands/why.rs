@@ -1,7 +1,6 @@
 //! `unstuck why`: shows the decisions about one run, each with its rule and counters.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use serde::Serialize;
 use unstuck_core::engine::{RecordedEvent, RunId};
@@ -9,11 +8,12 @@ use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 use unstuck_store::{Store, StoreError};
 
 use crate::args::parse_run_id;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
+use crate::project;
 use crate::render::style::{CODE, DIM, TITLE};
-use crate::render::{self, Terminal, render_event, when, words, wrap_text};
+use crate::render::{self, render_event, when, words, wrap_text};
 
 /// Explain the decisions about a run
 #[derive(Debug, clap::Args)]
@@ -27,12 +27,8 @@ pub(crate) struct WhyArgs {
     json: bool,
 }
 
-pub(crate) fn run(
-    args: &WhyArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &WhyArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let store = project.open_store()?;
     let found = project::create_runtime()?.block_on(RunStory::load(
         store.as_ref(),
@@ -44,13 +40,8 @@ pub(crate) fn run(
         name: args.run.to_string(),
         list: "unstuck status",
     })?;
-    let mut out = terminal.styled();
-    if args.json {
-        render::write_json(&mut out, &told)?;
-    } else {
-        told.write_to(&mut out, terminal.width())?;
-    }
-    out.flush()?;
+    let width = context.terminal.width();
+    context.terminal.write_result(args.json, &told, |out| told.write_to(out, width))?;
     Ok(Exit::Done)
 }
 

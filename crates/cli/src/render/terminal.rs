@@ -4,8 +4,10 @@
 use std::io::{self, BufRead as _, BufWriter, IsTerminal, Stdout, StdoutLock, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
 use terminal_size::Width;
 
+use super::json::write_json;
 use crate::error::CliError;
 
 /// Maximum width of text in columns; longer lines are hard to read, however wide the window is.
@@ -14,6 +16,9 @@ const WIDTH_MAX: usize = 96;
 const WIDTH_MIN: usize = 40;
 /// Size of the output buffer, large enough that an answer in bulk output costs no system call of its own.
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A writer to standard output that shows styles only where they are wanted.
+pub(crate) type StyledOutput = BufWriter<AutoStream<StdoutLock<'static>>>;
 
 /// Standard output.
 #[derive(Debug)]
@@ -53,13 +58,46 @@ impl Terminal {
 
     /// Returns a writer that keeps styles only where they are wanted: not in a pipe, not with `NO_COLOR`,
     /// not with `--no-color`.
-    pub(crate) fn styled(&self) -> BufWriter<AutoStream<StdoutLock<'static>>> {
+    pub(crate) fn styled(&self) -> StyledOutput {
         BufWriter::with_capacity(BUFFER_BYTES, AutoStream::new(self.stdout.lock(), self.color))
     }
 
     /// Returns a writer for bytes without styles.
     pub(crate) fn plain(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::with_capacity(BUFFER_BYTES, self.stdout.lock())
+    }
+
+    pub(crate) fn write_line(&self, line: &str) -> io::Result<()> {
+        self.write_page(|out| writeln!(out, "{line}"))
+    }
+
+    /// Calls `write` with an output, which is flushed afterwards.
+    pub(crate) fn write_page<E: From<io::Error>>(
+        &self,
+        write: impl FnOnce(&mut StyledOutput) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut out = self.styled();
+        write(&mut out)?;
+        Ok(out.flush()?)
+    }
+
+    /// Writes a result: as JSON for a program, or as a page for a person.
+    pub(crate) fn write_result<E>(
+        &self,
+        json: bool,
+        result: &impl Serialize,
+        write_page: impl FnOnce(&mut StyledOutput) -> Result<(), E>,
+    ) -> Result<(), CliError>
+    where
+        CliError: From<E>,
+    {
+        let mut out = self.styled();
+        if json {
+            write_json(&mut out, result)?;
+        } else {
+            write_page(&mut out)?;
+        }
+        Ok(out.flush()?)
     }
 }
 

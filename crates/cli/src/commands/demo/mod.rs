@@ -13,7 +13,6 @@ mod story;
 
 use std::env;
 use std::fs::{self, DirBuilder};
-use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -74,15 +73,9 @@ pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
         return project::create_runtime()?.block_on(night::play_night(args, folder, terminal));
     }
     let folder = NightFolder::open(args.seed)?;
-    let mut out = terminal.styled();
-    show::write_opening(
-        &mut out,
-        args.seed,
-        show::DemoAnswerer::new(args.auto).is_scripted(),
-        folder.is_resumed(),
-    )?;
-    out.flush()?;
-    drop(out);
+    let scripted = show::DemoAnswerer::new(args.auto).is_scripted();
+    terminal
+        .write_page(|out| show::write_opening(out, args.seed, scripted, folder.is_resumed()))?;
     for _ in 0..=KILLED_MAX {
         let status = run_night_process(args, &folder)?;
         if status.signal() != Some(SIGKILL) {
@@ -90,9 +83,7 @@ pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
             let code = status.code().and_then(|code| u8::try_from(code).ok());
             return Ok(Exit::Command(code.unwrap_or(Exit::Internal.number())));
         }
-        let mut out = terminal.styled();
-        show::write_kill(&mut out)?;
-        out.flush()?;
+        terminal.write_page(show::write_kill)?;
     }
     Ok(Exit::Internal)
 }

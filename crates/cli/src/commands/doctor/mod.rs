@@ -9,8 +9,7 @@ mod setup;
 #[cfg(target_os = "linux")]
 mod wall;
 
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -18,11 +17,12 @@ use unstuck_core::fault::Code;
 
 use crate::args::ConfigFileArgs;
 use crate::build::{CHECKS, ConcernSeverity, PreflightConcern, WorkerFactory, command_network};
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::problem::InputProblem;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style, words};
+use crate::render::{style, words, wrap_text};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
 /// Check whether a run can start here, and say what to fix
@@ -73,15 +73,11 @@ struct DoctorReport<'a> {
     findings: &'a [DoctorFinding],
 }
 
-pub(crate) fn run(
-    args: &DoctorArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &DoctorArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     #[cfg(target_os = "linux")]
     if args.wall {
-        return wall::run_attacks(&project, args.json, terminal);
+        return wall::run_attacks(&project, args.json, context.terminal);
     }
     let config = args.config.path.as_deref();
     let resolved = ResolvedSettings::load(project.root(), config, &SettingFlags::new());
@@ -89,15 +85,12 @@ pub(crate) fn run(
     let looked = run_checks(&project, resolved.as_ref().ok());
     findings.extend(project::create_runtime()?.block_on(looked)?);
     let exit = findings.iter().find_map(|finding| finding.exit).unwrap_or(Exit::Done);
-    if args.json {
-        let report =
-            DoctorReport { ready: exit == Exit::Done, exit: exit.number(), findings: &findings };
-        let mut out = terminal.plain();
-        render::write_json(&mut out, &report)?;
-        out.flush()?;
-    } else {
-        write_page(&findings, terminal)?;
-    }
+    let report =
+        DoctorReport { ready: exit == Exit::Done, exit: exit.number(), findings: &findings };
+    let line_width = context.terminal.line_width();
+    context
+        .terminal
+        .write_result(args.json, &report, |out| write_page(out, &findings, line_width))?;
     Ok(exit)
 }
 
@@ -145,9 +138,12 @@ async fn run_checks(
     Ok(findings)
 }
 
-fn write_page(findings: &[DoctorFinding], terminal: &Terminal) -> Result<(), CliError> {
+fn write_page(
+    out: &mut impl Write,
+    findings: &[DoctorFinding],
+    line_width: usize,
+) -> io::Result<()> {
     let width = findings.iter().map(|finding| finding.about.len()).max().unwrap_or_default();
-    let mut out = terminal.styled();
     for DoctorFinding { about, verdict, says, todo, .. } in findings {
         let (mark, look) = match verdict {
             DoctorVerdict::Good => ("✔", style::HINT),
@@ -159,12 +155,10 @@ fn write_page(findings: &[DoctorFinding], terminal: &Terminal) -> Result<(), Cli
             Some(todo) => format!("{says} → {todo}"),
             None => says.clone(),
         };
-        let text = render::wrap_text(&text, width + 4, terminal.line_width());
+        let text = wrap_text(&text, width + 4, line_width);
         writeln!(out, "{look}{mark}{look:#} {about:width$}  {text}")?;
     }
-    writeln!(out, "\n{}", render_verdict(findings))?;
-    out.flush()?;
-    Ok(())
+    writeln!(out, "\n{}", render_verdict(findings))
 }
 
 fn render_verdict(findings: &[DoctorFinding]) -> String {

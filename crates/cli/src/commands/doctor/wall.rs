@@ -2,7 +2,7 @@
 //! would use, and reports which were refused.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::commands::target::SandboxTestTarget;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::{self, Terminal, style};
+use crate::render::{Terminal, style, wrap_text};
 
 /// Timeout of an attack.
 const ATTACK_MAX: Duration = Duration::from_secs(10);
@@ -63,13 +63,9 @@ pub(super) fn run_attacks(
     let (wall, attacks) = tried?;
     let held = attacks.iter().all(|tried| tried.held);
     let todo = (!held && !wall.namespaces).then_some(INSTALL);
-    if json {
-        let mut out = terminal.plain();
-        render::write_json(&mut out, &SandboxReport { held, wall, attacks: &attacks, todo })?;
-        out.flush()?;
-    } else {
-        write_attacks(&attacks, held, todo, terminal)?;
-    }
+    let report = SandboxReport { held, wall, attacks: &attacks, todo };
+    terminal
+        .write_result(json, &report, |out| write_attacks(out, &report, terminal.line_width()))?;
     Ok(if held { Exit::Done } else { Exit::Config })
 }
 
@@ -179,13 +175,12 @@ impl AttackFolder {
 }
 
 fn write_attacks(
-    attacks: &[AttackResult],
-    held: bool,
-    todo: Option<&str>,
-    terminal: &Terminal,
-) -> Result<(), CliError> {
+    out: &mut impl Write,
+    report: &SandboxReport<'_>,
+    line_width: usize,
+) -> io::Result<()> {
+    let SandboxReport { held, attacks, todo, .. } = *report;
     let width = attacks.iter().map(|tried| tried.attack.len()).max().unwrap_or_default();
-    let mut out = terminal.styled();
     for AttackResult { attack, tries, held, by } in attacks {
         let (mark, look) = if *held { ("✔", style::HINT) } else { ("✘", style::ERROR) };
         let came = match (held, by) {
@@ -203,7 +198,5 @@ fn write_attacks(
             format!("{through} of {} attacks got through → {todo}", attacks.len())
         }
     };
-    writeln!(out, "\n{}", render::wrap_text(&verdict, 0, terminal.line_width()))?;
-    out.flush()?;
-    Ok(())
+    writeln!(out, "\n{}", wrap_text(&verdict, 0, line_width))
 }

@@ -4,7 +4,7 @@ mod checks;
 mod place;
 mod wall;
 
-use std::io::Write as _;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::style::{DIM, ERROR, HINT, TITLE};
-use crate::render::{self, Terminal, words};
+use crate::render::{Terminal, words};
 
 /// Test Unstuck on this machine with real faults in a temporary folder
 #[derive(Debug, clap::Args)]
@@ -70,7 +70,8 @@ struct DrillOutcome {
 pub(crate) fn run(args: &DrillArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let wanted = select_checks(&args.checks)?;
     if args.list {
-        return write_list(&wanted, terminal);
+        terminal.write_page(|out| write_list(out, &wanted))?;
+        return Ok(Exit::Done);
     }
     project::create_runtime()?.block_on(run_drill(args, &wanted, terminal))
 }
@@ -82,26 +83,22 @@ async fn run_drill(
 ) -> Result<Exit, CliError> {
     let folder = place::create_folder()?;
     if !args.json {
-        write_opening(wanted.len(), terminal)?;
+        terminal.write_line(&render_opening(wanted.len()))?;
     }
     let mut outcomes = Vec::new();
     for check in wanted {
         let outcome = run_timed_check(check, &folder).await;
         if !args.json {
-            write_outcome(&outcome, terminal)?;
+            terminal.write_page(|out| write_outcome(out, &outcome))?;
         }
         outcomes.push(outcome);
     }
     folder.remove()?;
     let held = outcomes.iter().filter(|outcome| outcome.held).count();
-    let mut out = terminal.styled();
-    if args.json {
-        render::write_json(&mut out, &outcomes)?;
-    } else {
-        let checks = words::render_count(outcomes.len(), "check", "checks");
-        writeln!(out, "\n{held} of {checks} held. Nothing was left behind.")?;
-    }
-    out.flush()?;
+    let checks = words::render_count(outcomes.len(), "check", "checks");
+    terminal.write_result(args.json, &outcomes, |out| {
+        writeln!(out, "\n{held} of {checks} held. Nothing was left behind.")
+    })?;
     Ok(if held == outcomes.len() { Exit::Done } else { Exit::SomeFailed })
 }
 
@@ -137,29 +134,23 @@ fn select_checks(names: &[String]) -> Result<Vec<&'static DrillCheck>, CliError>
     names.iter().map(find).collect()
 }
 
-fn write_list(wanted: &[&DrillCheck], terminal: &Terminal) -> Result<Exit, CliError> {
-    let mut out = terminal.styled();
+fn write_list(out: &mut impl Write, wanted: &[&DrillCheck]) -> io::Result<()> {
     for DrillCheck { name, promise, .. } in wanted {
         writeln!(out, "{name:18} {promise}")?;
     }
-    out.flush()?;
-    Ok(Exit::Done)
-}
-
-fn write_opening(checks: usize, terminal: &Terminal) -> Result<(), CliError> {
-    let mut out = terminal.styled();
-    let checks = words::render_count(checks, "check", "checks");
-    writeln!(out, "{TITLE}Drill{TITLE:#} {DIM}· {checks} in a throw-away folder{DIM:#}")?;
-    out.flush()?;
     Ok(())
 }
 
-fn write_outcome(outcome: &DrillOutcome, terminal: &Terminal) -> Result<(), CliError> {
+fn render_opening(checks: usize) -> String {
+    let checks = words::render_count(checks, "check", "checks");
+    format!("{TITLE}Drill{TITLE:#} {DIM}· {checks} in a throw-away folder{DIM:#}")
+}
+
+fn write_outcome(out: &mut impl Write, outcome: &DrillOutcome) -> io::Result<()> {
     let (mark, color) = if outcome.held { ("✔", HINT) } else { ("✘", ERROR) };
     let took = format!("{}.{} s", outcome.millis / 1_000, outcome.millis % 1_000 / 100);
     let name = outcome.name;
     let promise = outcome.promise;
-    let mut out = terminal.styled();
     writeln!(out, "  {color}{mark}{color:#} {name:18} {promise}  {DIM}{took}{DIM:#}")?;
     for DrillAttackResult { tries, held, .. } in &outcome.tried {
         let came = if *held { "refused" } else { "got through" };
@@ -168,6 +159,5 @@ fn write_outcome(outcome: &DrillOutcome, terminal: &Terminal) -> Result<(), CliE
     for line in outcome.seen.iter().flat_map(|seen| seen.lines()) {
         writeln!(out, "      {line}")?;
     }
-    out.flush()?;
     Ok(())
 }

@@ -28,7 +28,6 @@ use crate::args::parse_span;
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, project_redactor};
-use crate::render::Terminal;
 use crate::settings::ScriptPhase;
 
 /// Run a command and keep it alive: wait, retry, or ask you
@@ -111,11 +110,7 @@ Examples:
 Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait has passed;
 1 when it was skipped; 70, 75, 77, 78 and 124 as `unstuck --help` says.";
 
-pub(crate) fn run(
-    args: ExecArgs,
-    dir: Option<&Path>,
-    _terminal: &Terminal,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(args: ExecArgs, dir: Option<&Path>) -> Result<Exit, CliError> {
     // Before there is a second thread, and before this process has grown.
     let input = OwnInput::from_this_process();
     // A pipe is read here and passed on, so the command needs another standard input than that of a fork.

@@ -1,6 +1,6 @@
 //! Answers a question, or repeats the lookup whether an action happened, so that no person has to tell.
 
-use std::io::Write;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::commands::status::Performers;
 use crate::error::{CliError, InboxError};
 use crate::project::{self, project_redactor};
 use crate::render::stand::TaskPerformer;
-use crate::render::{self, words};
+use crate::render::words;
 
 pub(super) async fn answer_question(
     desk: &InboxContext<'_>,
@@ -34,14 +34,8 @@ pub(super) async fn answer_question(
         CliError::Answer(AnswerError::NotAnOption { .. }) => no_such_choice(&row, word),
         error => error,
     })?;
-    let mut out = desk.terminal.styled();
-    if desk.json {
-        render::write_json(&mut out, &given)?;
-    } else {
-        writeln!(out, "{}", given.render_next_step())?;
-    }
-    out.flush()?;
-    Ok(())
+    let said = given.render_next_step();
+    desk.terminal.write_result(desk.json, &given, |out| writeln!(out, "{said}"))
 }
 
 /// Records an answer, and determines the process that acts on it.
@@ -153,14 +147,7 @@ pub(super) async fn check_again(
     question: QuestionId,
 ) -> Result<(), CliError> {
     let (events, said) = request_lookup(desk, question).await?;
-    let mut out = desk.terminal.styled();
-    if desk.json {
-        render::write_json(&mut out, &events)?;
-    } else {
-        writeln!(out, "{said}")?;
-    }
-    out.flush()?;
-    Ok(())
+    desk.terminal.write_result(desk.json, &events, |out| writeln!(out, "{said}"))
 }
 
 /// Requests the lookup; returns the events, and the sentence about when it happens.

@@ -37,8 +37,7 @@ pub(super) async fn run(desk: &InboxContext<'_>, all: bool) -> Result<(), CliErr
             write_next_steps(&mut out, &first.row)?;
         }
     }
-    out.flush()?;
-    Ok(())
+    Ok(out.flush()?)
 }
 
 const fn render_empty(all: bool) -> &'static str {

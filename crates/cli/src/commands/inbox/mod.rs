@@ -5,7 +5,6 @@ mod browse;
 mod list;
 mod show;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -15,6 +14,7 @@ use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use unstuck_store::{AnswerError, Store};
 
 use crate::args::parse_question_id;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
@@ -92,14 +92,10 @@ Examples:
   unstuck inbox answer 3 provide_credentials
   unstuck inbox answer 4 provide_guidance --guidance 'use the test account'";
 
-pub(crate) fn run(
-    args: &InboxArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &InboxArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let store = project.open_store()?;
-    let desk = InboxContext { project, store, terminal, json: args.json };
+    let desk = InboxContext { project, store, terminal: context.terminal, json: args.json };
     let work = async {
         match &args.command {
             None => return browse_or_list(&desk).await,

@@ -6,18 +6,19 @@ mod settings_file;
 mod tables;
 mod when;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
 
 use self::files::{InitFile, InitFileChange};
 use self::found::{InitRepositoryState, ProjectFindings};
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
+use crate::project;
 use crate::render::style::{CODE, DIM, HINT, TITLE};
-use crate::render::{self, Terminal};
+use crate::render::wrap_text;
 
 /// Set up a project: settings, an example task and a line in .gitignore
 #[derive(Debug, clap::Args)]
@@ -44,12 +45,8 @@ Examples:
   unstuck -C ../shop init            in another one
   unstuck init --force               detect again and write a new unstuck.toml";
 
-pub(crate) fn run(
-    args: &InitArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &InitArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let root = project.root();
     let found = project::create_runtime()?.block_on(ProjectFindings::inspect(root));
     let files = [
@@ -58,13 +55,8 @@ pub(crate) fn run(
         files::write_gitignore(root, &found.not_ignored)?,
     ];
     let report = InitReport::new(root, &files, &found);
-    if args.json {
-        let mut out = terminal.plain();
-        render::write_json(&mut out, &report)?;
-        out.flush()?;
-    } else {
-        report.write_page(terminal)?;
-    }
+    let line_width = context.terminal.line_width();
+    context.terminal.write_result(args.json, &report, |out| report.write_page(out, line_width))?;
     Ok(Exit::Done)
 }
 
@@ -108,9 +100,7 @@ impl<'a> InitReport<'a> {
         Self { root, files, found, next }
     }
 
-    /// Writes the report for a person.
-    fn write_page(&self, terminal: &Terminal) -> Result<(), CliError> {
-        let mut out = terminal.styled();
+    fn write_page(&self, out: &mut impl Write, line_width: usize) -> io::Result<()> {
         writeln!(out, "{TITLE}{}{TITLE:#}", self.root.display())?;
         for wrote in self.files {
             let (mark, look) = match wrote.did {
@@ -121,14 +111,13 @@ impl<'a> InitReport<'a> {
         }
         writeln!(out)?;
         for (what, found) in finding_rows(self.found) {
-            let found = render::wrap_text(&found, 12, terminal.line_width());
+            let found = wrap_text(&found, 12, line_width);
             writeln!(out, "  {DIM}{what:8}{DIM:#}  {found}")?;
         }
         writeln!(out, "\n{TITLE}Next{TITLE:#}")?;
         for (command, why) in next_commands(self.found) {
             writeln!(out, "  {CODE}{command}{CODE:#}  {DIM}{why}{DIM:#}")?;
         }
-        out.flush()?;
         Ok(())
     }
 }

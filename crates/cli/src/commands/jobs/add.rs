@@ -31,9 +31,8 @@ pub(super) fn run(
         },
         None => format!("`unstuck jobs run {}` runs it.", job.name),
     };
-    let mut out = terminal.styled();
-    writeln!(out, "“{}” is written to {}. {said}", job.name, shown.display())?;
-    out.flush()?;
+    let shown = shown.display();
+    terminal.write_line(&format!("“{}” is written to {shown}. {said}", job.name))?;
     Ok(Exit::Done)
 }
 

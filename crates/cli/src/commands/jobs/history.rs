@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::style::{CODE, DIM, TITLE};
-use crate::render::{self, Terminal, when};
+use crate::render::{Terminal, when};
 
 /// Maximum number of firings that are shown to a person.
 const SHOWN_MAX: usize = 20;
@@ -76,13 +76,7 @@ pub(super) fn run(
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     let firings = project::create_runtime()?.block_on(load_firings(project, name))?;
-    let mut out = terminal.styled();
-    if json {
-        render::write_json(&mut out, &firings)?;
-    } else {
-        write_page(&mut out, name, &firings)?;
-    }
-    out.flush()?;
+    terminal.write_result(json, &firings, |out| write_page(out, name, &firings))?;
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,6 @@ mod run;
 mod state;
 mod watch;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -23,10 +22,10 @@ pub(super) use self::watch::{JobWatcher, WatchOutputMode, find_watcher, wait_unt
 use super::control::ControlSession;
 use super::exec::MessageFormat;
 use crate::args::parse_span;
+use crate::context::CommandContext;
 use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
-use crate::project::{self, LocalProject, project_redactor};
-use crate::render::Terminal;
+use crate::project::project_redactor;
 
 /// Run scripts on a schedule and keep them alive
 #[derive(Debug, clap::Args)]
@@ -146,12 +145,9 @@ Examples:
 
 Exit codes of `jobs run`: as of `unstuck exec`.";
 
-pub(crate) fn run(
-    args: &JobsArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &JobsArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
+    let terminal = context.terminal;
     match &args.command {
         None if args.watch => watch::run(&project, args.json),
         None => state::write_list(&project, args.json, terminal),
@@ -161,28 +157,26 @@ pub(crate) fn run(
             let saying = MessageFormat::new(*json, *quiet);
             run::run(&project, name, *max_wait, saying)
         }
-        Some(JobsCommand::Pause { name, json }) => set_held(dir, name, true, *json, terminal),
-        Some(JobsCommand::Resume { name, json }) => set_held(dir, name, false, *json, terminal),
+        Some(JobsCommand::Pause { name, json }) => set_held(context, name, true, *json),
+        Some(JobsCommand::Resume { name, json }) => set_held(context, name, false, *json),
         Some(JobsCommand::History { name, json }) => history::run(&project, name, *json, terminal),
     }
 }
 
 /// Suspends the schedule of a job, or resumes it.
 fn set_held(
-    dir: Option<&Path>,
+    context: CommandContext<'_>,
     name: &str,
     hold: bool,
     json: bool,
-    terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     // A job may be paused before anything was ever run.
-    LocalProject::find(dir)?.open_or_create_store()?;
+    context.find_project()?.open_or_create_store()?;
     let verb = if hold { "pause" } else { "resume" };
-    let control = ControlSession::open(dir, terminal, verb, json)?;
-    project::create_runtime()?.block_on(async {
-        let task = find_or_define_task(&control, name).await?;
+    ControlSession::run(context, verb, json, async |control| {
+        let task = find_or_define_task(control, name).await?;
         let command = if hold { Command::HoldJob { task } } else { Command::ReleaseJob { task } };
-        let sent = control.submit_command(command).await?;
+        let sent = control.submit_command(command, "").await?;
         let said = match (hold, sent.events.is_empty()) {
             (true, false) => format!("“{name}” is paused. `unstuck jobs resume {name}` ends that."),
             (true, true) => format!("“{name}” is paused already."),
@@ -190,8 +184,7 @@ fn set_held(
             (false, true) => format!("“{name}” is not paused."),
         };
         control.write_result(&sent, &said)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns the job of the settings, or one that only `exec` has defined.
@@ -202,7 +195,7 @@ async fn find_or_define_task(control: &ControlSession<'_>, name: &str) -> Result
     }
     let defined = ConfiguredJobs::from_project(&control.project)?;
     let spec = Arc::new(job_spec(defined.find(name)?, &project_redactor(&control.project)));
-    control.submit_command(Command::DefineJob { spec }).await?;
+    control.submit_command(Command::DefineJob { spec }, "").await?;
     let row = find().await?.remove(name);
     row.map(|row| row.id)
         .ok_or_else(|| JobsError::NoSuchJob { name: name.to_owned(), near: Vec::new() }.into())

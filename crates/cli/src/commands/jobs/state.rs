@@ -2,7 +2,7 @@
 //! them with their next times.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use unstuck_core::engine::TaskState;
@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::stand::{self, TaskPerformer};
 use crate::render::style::{CODE, DIM, ERROR, HINT};
-use crate::render::{self, Terminal, when, words};
+use crate::render::{Terminal, when, words};
 use crate::settings::JobSettings;
 
 /// Maximum width of a name in columns; a longer one is cut.
@@ -47,17 +47,11 @@ pub(super) fn write_list(
     let watcher = watch::find_watcher(project);
     let now = project::now();
     let listed = JobList { watcher, jobs };
-    let mut out = terminal.styled();
-    if json {
-        render::write_json(&mut out, &listed)?;
-    } else {
-        write_page(&mut out, &listed, now)?;
-    }
-    out.flush()?;
+    terminal.write_result(json, &listed, |out| write_page(out, &listed, now))?;
     Ok(Exit::Done)
 }
 
-fn write_page(out: &mut impl std::io::Write, listed: &JobList, now: Time) -> Result<(), CliError> {
+fn write_page(out: &mut impl Write, listed: &JobList, now: Time) -> io::Result<()> {
     let who = match &listed.watcher {
         Some(watcher) => {
             format!("{watcher} runs them, since {}", when::render_ago(watcher.since, now))

@@ -8,8 +8,6 @@ mod marks;
 mod plan;
 mod request;
 
-use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, TaskState};
@@ -22,11 +20,11 @@ use self::bring::LandMethod;
 use self::plan::{HEADS, LandingPlan, LandingSource};
 use super::pull_request;
 use crate::args::parse_build_id;
+use crate::context::CommandContext;
 use crate::error::{CliError, LandError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, ProjectSession, which};
 use crate::render::stand::needed_no_change;
-use crate::render::{self, Terminal};
 
 /// Bring the work of a build into your branch
 #[derive(Debug, clap::Args)]
@@ -71,12 +69,8 @@ Examples:
   unstuck land b7 --rebase           put its commits on top of yours
   unstuck land --pr                  open a pull request instead";
 
-pub(crate) fn run(
-    args: &LandArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &LandArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let store = project.open_store()?;
     let coming = project::create_runtime()?.block_on(async {
         let build = which::find_build(store.as_ref(), project.name(), args.build).await?;
@@ -104,13 +98,10 @@ pub(crate) fn run(
         }
         Ok::<_, CliError>(coming)
     })?;
-    let mut out = terminal.styled();
-    if args.json {
-        render::write_json(&mut out, &coming)?;
-    } else {
-        plan::write_page(&mut out, &coming, terminal.width())?;
-    }
-    out.flush()?;
+    let width = context.terminal.width();
+    context
+        .terminal
+        .write_result(args.json, &coming, |out| plan::write_page(out, &coming, width))?;
     Ok(Exit::Done)
 }
 

@@ -27,7 +27,6 @@ use self::target::{CallTarget, McpRun};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, EnclosingRun, LocalProject};
-use crate::render::Terminal;
 use crate::settings::environment_redactor;
 
 /// Start an MCP server for agents on standard input and output
@@ -54,11 +53,7 @@ Examples:
 /// its model for one more step, at the operator's cost.
 const HELD_BACK: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(
-    _args: &McpArgs,
-    dir: Option<&Path>,
-    _terminal: &Terminal,
-) -> Result<Exit, CliError> {
+pub(crate) fn run(dir: Option<&Path>) -> Result<Exit, CliError> {
     let desk = find_target(dir)?;
     let redactor = environment_redactor();
     project::create_runtime()?.block_on(serve_calls(desk, &redactor))?;

@@ -20,6 +20,7 @@ use unstuck_store::Store;
 use self::page::ReportLayout;
 use super::pull_request;
 use crate::args::parse_build_id;
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
@@ -71,35 +72,20 @@ Examples:
   unstuck report -o report.html      a page to send to others
   unstuck report --json              for a program";
 
-pub(crate) fn run(
-    args: &ReportArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let report = load_report(args, &LocalProject::find(dir)?)?;
-    let mut out = terminal.styled();
+pub(crate) fn run(args: &ReportArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let report = load_report(args, &context.find_project()?)?;
+    let terminal = context.terminal;
+    let form = choose_format(args, terminal);
     match &args.output {
-        None => write_formatted(
-            &mut out,
-            choose_format(args, terminal),
-            report,
-            args.all,
-            terminal.width(),
-        )?,
+        None => terminal
+            .write_page(|out| write_formatted(out, form, report, args.all, terminal.width()))?,
         Some(path) => {
             let mut written = Vec::new();
-            write_formatted(
-                &mut written,
-                choose_format(args, terminal),
-                report,
-                args.all,
-                terminal.width(),
-            )?;
+            write_formatted(&mut written, form, report, args.all, terminal.width())?;
             fs::write(path, written).map_err(CliError::unusable(path))?;
-            writeln!(out, "{DIM}The report is in {}.{DIM:#}", path.display())?;
+            terminal.write_line(&format!("{DIM}The report is in {}.{DIM:#}", path.display()))?;
         }
     }
-    out.flush()?;
     Ok(Exit::Done)
 }
 

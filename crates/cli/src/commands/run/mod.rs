@@ -9,8 +9,7 @@ mod own_tree;
 mod show;
 mod work;
 
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use unstuck_core::plan::{Plan, TaskSpec};
@@ -19,9 +18,10 @@ use unstuck_core::time::Span;
 use self::work::RunWork;
 use super::builds::{BuildWorkers, find_tasks, leave_out_begun, load_open_builds, load_options};
 use crate::args::{ConfigFileArgs, parse_money, parse_span, parse_time_of_day};
+use crate::context::CommandContext;
 use crate::error::{CliError, TasksError};
 use crate::exit::Exit;
-use crate::project::{self, LocalProject};
+use crate::project;
 use crate::render::style::{DIM, TITLE};
 use crate::render::{self, Terminal, words};
 use crate::settings::{
@@ -154,13 +154,9 @@ Examples:
   unstuck resume
   unstuck resume --max-wait 0        from cron: do what can be done now, then exit";
 
-/// Runs `unstuck run`.
-pub(crate) fn run(
-    args: &RunArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &RunArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
+    let terminal = context.terminal;
     let resolved = ResolvedSettings::load(
         project.root(),
         args.follow.config.path.as_deref(),
@@ -169,7 +165,7 @@ pub(crate) fn run(
     let project = project.with_settings(resolved.clone());
     let options = stored_options(&args.setting_flags(), args.follow.config.path.as_deref());
     project::create_runtime()?.block_on(async {
-        let tasks = match find_tasks(&project, &args.work, dir).await {
+        let tasks = match find_tasks(&project, &args.work, context.dir).await {
             Err(done @ CliError::Tasks(TasksError::AllDone)) => {
                 render::write_note(&format!("unstuck: {done}."));
                 return Ok(Exit::Done);
@@ -202,13 +198,9 @@ pub(crate) fn run(
     })
 }
 
-/// Runs `unstuck resume`.
-pub(crate) fn resume(
-    args: &ResumeArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn resume(args: &ResumeArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
+    let terminal = context.terminal;
     let config = args.follow.config.path.as_deref();
     // Without a store there is nothing to continue.
     let store = project.open_store()?;
@@ -246,16 +238,15 @@ fn show_plan(
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     let rows: Vec<DryRunRow<'_>> = plan.iter().map(|(spec, _)| task_row(crew, spec)).collect();
-    let mut out = terminal.styled();
-    if json {
-        render::write_json(&mut out, &rows)?;
-        out.flush()?;
-        return Ok(Exit::Done);
-    }
     let jobs = crew.settings().run.jobs;
+    terminal.write_result(json, &rows, |out| write_plan(out, &rows, jobs))?;
+    Ok(Exit::Done)
+}
+
+fn write_plan(out: &mut impl Write, rows: &[DryRunRow<'_>], jobs: u32) -> io::Result<()> {
     let tasks = words::render_count(rows.len(), "task", "tasks");
     writeln!(out, "{TITLE}{tasks}, {jobs} at a time{TITLE:#} {DIM}· nothing is done{DIM:#}")?;
-    for row in &rows {
+    for row in rows {
         let who = [row.provider, row.model.as_deref()].into_iter().flatten();
         let who = who.collect::<Vec<_>>().join(", ");
         let shown = words::plain_line(row.title);
@@ -274,8 +265,7 @@ fn show_plan(
             "\n{DIM}Tasks without checks are not checked: set validate.pre_commit in unstuck.toml.{DIM:#}"
         )?;
     }
-    out.flush()?;
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn task_row<'a>(crew: &'a BuildWorkers, spec: &'a TaskSpec) -> DryRunRow<'a> {

@@ -19,6 +19,7 @@ use unstuck_runner::CommandError;
 pub(super) use self::frontend::{HttpFrontend, RunServer};
 use self::keeper::ProjectSupervisor;
 use self::project_host::ServedProjectHost;
+use crate::context::CommandContext;
 use crate::error::{CliError, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, EndSignal, EndSignals, LocalProject};
@@ -63,18 +64,14 @@ Examples:
                                                  behind a proxy with TLS
   unstuck token make --role answerer --name anna a token for a person who answers";
 
-pub(crate) fn run(
-    args: &ServeArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let projects = find_projects(args, dir)?;
+pub(crate) fn run(args: &ServeArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let projects = find_projects(args, context.dir)?;
     let settings = server_settings(args, &projects)?;
     let serving = async {
         let mut signals = EndSignals::new()?;
         let listener = frontend::bind_listener(settings.bind).await?;
         let served = ServeProcess::open(&settings, &listener, projects).await?;
-        let signal = served.run_until_end(listener, &mut signals, terminal).await?;
+        let signal = served.run_until_end(listener, &mut signals, context.terminal).await?;
         Ok(signal.to_exit())
     };
     project::create_runtime()?.block_on(LocalSet::new().run_until(serving))
@@ -187,8 +184,7 @@ impl ServeProcess {
             writeln!(out, "Sign in, once and within five minutes: {CODE}{entry}{CODE:#}")?;
         }
         writeln!(out, "{DIM}`unstuck token make` makes tokens for others. Ctrl-C ends it.{DIM:#}")?;
-        out.flush()?;
-        Ok(())
+        Ok(out.flush()?)
     }
 
     async fn run_until_end(
@@ -239,9 +235,7 @@ impl ServeProcess {
             }
         };
         stop.cancel();
-        let mut out = terminal.styled();
-        writeln!(out, "Ending. Once more to end at once.")?;
-        out.flush()?;
+        terminal.write_line("Ending. Once more to end at once.")?;
         let ended = async {
             serving.await?;
             while let Some(ended) = kept.join_next().await {

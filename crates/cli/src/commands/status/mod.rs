@@ -2,9 +2,6 @@
 
 mod page;
 
-use std::io::Write;
-use std::path::Path;
-
 use serde::Serialize;
 use unstuck_core::engine::{BuildState, PauseCause, QuestionId};
 use unstuck_core::policy::{Amount, Policy};
@@ -14,13 +11,13 @@ use unstuck_store::tables::{
 };
 use unstuck_store::{Answer, Holder, Store, StoreError};
 
-use self::page::StatusPageOptions;
+use self::page::StatusPage;
 use super::{jobs, mcp};
+use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::stand::TaskPerformer;
-use crate::render::{self, Terminal};
 
 /// Show the state of builds, jobs and questions
 #[derive(Debug, clap::Args)]
@@ -34,12 +31,8 @@ pub(crate) struct StatusArgs {
     json: bool,
 }
 
-pub(crate) fn run(
-    args: &StatusArgs,
-    dir: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Exit, CliError> {
-    let project = LocalProject::find(dir)?;
+pub(crate) fn run(args: &StatusArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
+    let project = context.find_project()?;
     let store = project.open_store()?;
     let now = project::now();
     // The state is shown even if the settings are broken.
@@ -50,14 +43,13 @@ pub(crate) fn run(
         let holder = project::current_holder(&project).await;
         ProjectStatus::load(store.as_ref(), &project, holder, day).await
     })?;
-    let mut out = terminal.styled();
-    if args.json {
-        render::write_json(&mut out, &standing)?;
-    } else {
-        let how = StatusPageOptions { now, width: terminal.width(), verbose: args.verbose };
-        page::write_page(&mut out, &standing, how)?;
-    }
-    out.flush()?;
+    let page = StatusPage {
+        status: &standing,
+        now,
+        width: context.terminal.width(),
+        verbose: args.verbose,
+    };
+    context.terminal.write_result(args.json, &standing, |out| page.write_to(out))?;
     Ok(Exit::Done)
 }
 

@@ -19,9 +19,8 @@ const PROBLEMS_MAX: usize = 8;
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
-/// The parameters of the page.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StatusPageOptions {
+pub(super) struct StatusPage<'a> {
+    pub(super) status: &'a ProjectStatus,
     pub(super) now: Time,
     /// The width in columns.
     pub(super) width: usize,
@@ -29,43 +28,30 @@ pub(super) struct StatusPageOptions {
     pub(super) verbose: bool,
 }
 
-pub(super) fn write_page(
-    out: &mut impl Write,
-    standing: &ProjectStatus,
-    how: StatusPageOptions,
-) -> io::Result<()> {
-    let StatusPageOptions { now, width, verbose } = how;
-    let page = StatusPage { standing, now, width, verbose };
-    page.write_head(out)?;
-    page.write_questions(out)?;
-    page.write_builds(out)?;
-    page.write_gates(out)?;
-    page.write_problems(out)?;
-    page.write_spent(out)
-}
-
-struct StatusPage<'a> {
-    standing: &'a ProjectStatus,
-    now: Time,
-    width: usize,
-    verbose: bool,
-}
-
 impl StatusPage<'_> {
+    pub(super) fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        self.write_head(out)?;
+        self.write_questions(out)?;
+        self.write_builds(out)?;
+        self.write_gates(out)?;
+        self.write_problems(out)?;
+        self.write_spent(out)
+    }
+
     fn write_head(&self, out: &mut impl Write) -> io::Result<()> {
-        let who = match &self.standing.holder {
+        let who = match &self.status.holder {
             Some(holder) => {
                 format!("{holder} is running, started {}", when::render_ago(holder.since, self.now))
             }
             None => "nothing is running".to_owned(),
         };
-        let name = words::plain_line(&self.standing.project);
+        let name = words::plain_line(&self.status.project);
         writeln!(out, "{TITLE}{name}{TITLE:#} {DIM}· {who}{DIM:#}")
     }
 
     fn write_questions(&self, out: &mut impl Write) -> io::Result<()> {
-        let ids = self.standing.questions.iter().map(|row| row.id);
-        let (answered, open): (Vec<_>, Vec<_>) = ids.partition(|id| self.standing.is_answered(*id));
+        let ids = self.status.questions.iter().map(|row| row.id);
+        let (answered, open): (Vec<_>, Vec<_>) = ids.partition(|id| self.status.is_answered(*id));
         if !open.is_empty() {
             let number = words::render_count(open.len(), "question waits", "questions wait");
             let line = format!("{number} for you: {}. See `unstuck inbox`.", join_ids(&open));
@@ -81,7 +67,7 @@ impl StatusPage<'_> {
 
     fn write_builds(&self, out: &mut impl Write) -> io::Result<()> {
         let (shown, old): (Vec<_>, Vec<_>) =
-            self.standing.builds.iter().partition(|build| !build.rows.is_empty());
+            self.status.builds.iter().partition(|build| !build.rows.is_empty());
         for build in shown {
             self.write_build(out, build)?;
         }
@@ -120,7 +106,7 @@ impl StatusPage<'_> {
     }
 
     fn is_answered(&self, state: &TaskState) -> bool {
-        matches!(state, TaskState::Parked { question, .. } if self.standing.is_answered(*question))
+        matches!(state, TaskState::Parked { question, .. } if self.status.is_answered(*question))
     }
 
     fn render_state(&self, state: &TaskState, performer: TaskPerformer) -> String {
@@ -135,7 +121,7 @@ impl StatusPage<'_> {
         if stand::needed_no_change(row) {
             return "no change needed".to_owned();
         }
-        let ProjectStatus { performers, questions, watcher, .. } = self.standing;
+        let ProjectStatus { performers, questions, watcher, .. } = self.status;
         let jobs = performers.jobs.as_ref().filter(|_| row.spec.job.is_some());
         let job = jobs.and_then(|jobs| jobs.find(&row.spec.name).ok());
         let state = &row.moved.state;
@@ -188,7 +174,7 @@ impl StatusPage<'_> {
 
     fn write_gates(&self, out: &mut impl Write) -> io::Result<()> {
         let closed = |row: &&GateRow| row.state != GateState::Passing;
-        let mut gates = self.standing.gates.iter().filter(closed).peekable();
+        let mut gates = self.status.gates.iter().filter(closed).peekable();
         if gates.peek().is_none() {
             return Ok(());
         }
@@ -208,7 +194,7 @@ impl StatusPage<'_> {
     }
 
     fn write_problems(&self, out: &mut impl Write) -> io::Result<()> {
-        let known = &self.standing.signatures;
+        let known = &self.status.signatures;
         if known.is_empty() {
             return Ok(());
         }
@@ -238,7 +224,7 @@ impl StatusPage<'_> {
     }
 
     fn write_spent(&self, out: &mut impl Write) -> io::Result<()> {
-        let spent = words::render_amount(self.standing.spent_today);
+        let spent = words::render_amount(self.status.spent_today);
         if spent.is_empty() {
             return Ok(());
         }
