@@ -185,7 +185,6 @@ fn parse_frequent_verb(given: &[OsString]) -> Option<CliArgs> {
     Some(CliArgs { command, globals: GlobalArgs::from_arg_matches(&matches).ok()? })
 }
 
-/// Runs the command of the parsed arguments.
 pub(crate) fn run_command(args: CliArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let context = CommandContext { dir: args.globals.dir.as_deref(), terminal };
     if needs_project(&args.command) {

@@ -84,7 +84,6 @@ async fn respond_not_found(address: Uri) -> Response {
     }
 }
 
-/// Adds the headers to every response.
 async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     set_security_headers(response.headers_mut());

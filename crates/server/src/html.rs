@@ -21,13 +21,11 @@ pub(crate) fn asset_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route("/assets/{name}", get(serve_asset))
 }
 
-/// Returns the file name of the style sheet.
 pub(crate) fn style_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| hashed_name("style", STYLE, "css"))
 }
 
-/// Returns the file name of the script.
 pub(crate) fn script_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| hashed_name("live", SCRIPT, "js"))
@@ -57,7 +55,6 @@ pub(crate) fn render_page(template: &impl Template) -> Response {
     render_page_with_status(StatusCode::OK, template)
 }
 
-/// Renders a page with another status.
 pub(crate) fn render_page_with_status(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(html) => (status, Html(html)).into_response(),

@@ -21,7 +21,6 @@ use crate::problem::Problem;
 use crate::project_host::ReadinessError;
 use crate::server_state::{HostedProject, SharedServerState};
 
-/// The content type of the format.
 const METRICS_CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 /// Minimum number of free descriptors, for files, agents and further requests.
@@ -72,7 +71,6 @@ fn count_free_descriptors() -> u64 {
     }
 }
 
-/// Counts each response.
 pub(crate) async fn count_responses(
     State(site): State<SharedServerState>,
     request: Request,
@@ -134,7 +132,6 @@ pub(crate) async fn render_metrics(
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], all.0).into_response())
 }
 
-/// The figures of one project.
 #[derive(Debug, Default)]
 struct ProjectMetrics {
     questions: u64,
@@ -189,7 +186,6 @@ impl ProjectMetrics {
     }
 }
 
-/// The text of all metrics.
 #[derive(Debug, Default)]
 struct MetricsWriter(String);
 
@@ -210,7 +206,6 @@ impl MetricsWriter {
     }
 }
 
-/// Escapes the value of a label.
 fn escape_label(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }

@@ -19,7 +19,6 @@ const KEPT_MAX: usize = 128;
 /// Maximum size of a cached response, in bytes.
 const BYTES_MAX: usize = 256 * 1_024;
 
-/// The cached responses.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseCache(Mutex<HashMap<ResponseCacheKey, CachedResponse>>);
 
@@ -87,7 +86,6 @@ pub(crate) struct TaggedJson {
 }
 
 impl TaggedJson {
-    /// Serializes a value.
     pub(crate) fn new(value: &impl Serialize) -> Result<Self, Problem> {
         let unwritable = || {
             let detail = "what was found cannot be written as JSON";

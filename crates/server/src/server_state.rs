@@ -43,7 +43,6 @@ pub enum QuestionAudience {
     Plain,
 }
 
-/// A project that is shown.
 #[derive(Debug)]
 pub(crate) struct HostedProject {
     /// The name of the project in its store.
@@ -54,7 +53,6 @@ pub(crate) struct HostedProject {
     pub(crate) audience: QuestionAudience,
 }
 
-/// Counters of the server's traffic.
 #[derive(Debug, Default)]
 pub(crate) struct TrafficCounters {
     /// Number of responses by the first digit of their status.
@@ -139,7 +137,6 @@ impl ServerState {
         cursor
     }
 
-    /// Returns all projects.
     pub(crate) fn all_projects(&self) -> impl Iterator<Item = &Arc<HostedProject>> {
         self.projects.values()
     }

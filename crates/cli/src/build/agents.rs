@@ -26,7 +26,6 @@ use crate::problem::InputProblem;
 use crate::settings::{AgentPermissionsSetting, ApiDialectSetting, Provider, Settings};
 
 impl WorkerFactory<'_> {
-    /// Creates the worker of a task.
     pub(crate) fn create_worker(&self, spec: &TaskSpec) -> Result<TaskWorker, CliError> {
         let provider = self.provider_for(spec)?;
         self.check_address(provider)?;
@@ -186,7 +185,6 @@ impl WorkerFactory<'_> {
         DeclarationPolicy { secrets, pull_request: None, allowed }
     }
 
-    /// Returns the rules about commands from the settings.
     pub(crate) fn command_rules(&self) -> CommandRules {
         let commands = &self.settings.commands;
         CommandRules {

@@ -40,7 +40,6 @@ pub(crate) const KEYS: [&str; 4] = [OWN[0], OWN[1], OWN[2], OPENAI];
 pub(crate) struct WorkerFactory<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) policy: &'a Arc<Policy>,
-    /// The root of the project.
     pub(crate) root: &'a Path,
     /// The folder in which agents of this project keep their own state.
     pub(crate) homes: PathBuf,
@@ -63,7 +62,6 @@ impl WorkerFactory<'_> {
         })
     }
 
-    /// Returns the provider of this task.
     pub(crate) fn provider_for(&self, spec: &TaskSpec) -> Result<Provider, CliError> {
         let Some(name) = &spec.provider else { return self.default_provider() };
         Provider::from_name(name).ok_or_else(|| {
@@ -78,7 +76,6 @@ impl WorkerFactory<'_> {
         })
     }
 
-    /// Returns the model of a task.
     pub(crate) fn model_for(&self, spec: &TaskSpec) -> Option<String> {
         spec.model.clone().or_else(|| self.settings.agent.model.clone())
     }
@@ -173,7 +170,6 @@ impl WorkerFactory<'_> {
         }
     }
 
-    /// Finds an agent program on the path.
     pub(super) fn find_program(
         &self,
         provider: Provider,
@@ -261,7 +257,6 @@ pub(super) fn agent_environment() -> Vec<(OsString, OsString)> {
     CommandEnvironment::filter_for_agents(env::vars_os())
 }
 
-/// Returns the proxies of the operator's environment.
 pub(super) fn environment_proxies() -> Proxies {
     let either =
         |lower: &str, upper: &str| nonblank_variable(lower).or_else(|| nonblank_variable(upper));

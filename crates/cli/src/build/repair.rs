@@ -34,7 +34,6 @@ UNSTUCK_DRY_RUN=1 in its environment.
 - Keep the script's arguments, its output and the keys of its actions as they are, unless they are \
 what is broken.";
 
-/// The repair settings of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepairOptions {
     /// Paths that may be changed, as globs from the root of the project. Empty: no repair.
@@ -51,7 +50,6 @@ pub(crate) struct RepairOptions {
 }
 
 impl RepairOptions {
-    /// Returns settings without repair.
     pub(crate) const fn disabled() -> Self {
         Self {
             scope: Vec::new(),

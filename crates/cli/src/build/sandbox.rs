@@ -70,7 +70,6 @@ pub(super) fn tool_egress(settings: &Settings) -> EgressPolicy {
     command_egress(settings, COMMANDS, &settings.commands.network.0)
 }
 
-/// Returns the network access of checks.
 pub(super) fn check_egress(settings: &Settings) -> EgressPolicy {
     command_egress(settings, CHECKS, &settings.validate.network.0)
 }

@@ -40,7 +40,6 @@ fn action_credentials(settings: &Settings) -> Credentials {
     set.collect()
 }
 
-/// Returns the settings that perform a build of these tasks.
 pub(crate) async fn build_settings(
     project: &LocalProject,
     agents: &WorkerFactory<'_>,

@@ -100,7 +100,6 @@ fn git_mutation(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
     })
 }
 
-/// Returns the settings that perform a task.
 pub(crate) fn task_settings(
     agents: &WorkerFactory<'_>,
     spec: &TaskSpec,

@@ -70,7 +70,6 @@ pub(crate) fn run(args: &ClassifyArgs, terminal: &Terminal) -> Result<Exit, CliE
     Ok(Exit::Done)
 }
 
-/// Classifies the input as one text.
 fn classify_text(input: &mut InputReader, json: bool, terminal: &Terminal) -> Result<(), CliError> {
     let end = input.read_tail()?;
     let reading = text_rules::classify_output(&end.text);
@@ -117,7 +116,6 @@ fn answer_lines(
     Ok(())
 }
 
-/// The form of the answer for each line in bulk.
 #[derive(Clone, Copy)]
 enum BulkAnswerForm {
     Json,

@@ -168,7 +168,6 @@ async fn sweep_builds(
     Ok(swept)
 }
 
-/// The sweep of one build.
 struct BuildSweep<'a> {
     repository: &'a workspace::ProjectRepository,
     build: &'a BuildRow,

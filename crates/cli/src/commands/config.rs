@@ -105,7 +105,6 @@ pub(crate) fn run(args: &ConfigArgs, context: CommandContext<'_>) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Writes the JSON schema of the settings or of the events.
 pub(crate) fn write_schema(args: &SchemaArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let schema = match args.of {
         SchemaSubject::Settings => settings_schema(),

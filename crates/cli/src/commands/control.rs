@@ -88,7 +88,6 @@ impl<'a> ControlSession<'a> {
         failed.map_or(Ok((CommandEvents { events, held }, done)), Err)
     }
 
-    /// Prints the result, or writes the events as JSON.
     pub(super) fn write_result(&self, sent: &CommandEvents, said: &str) -> Result<(), CliError> {
         self.terminal.write_result(self.json, &sent.events, |out| writeln!(out, "{said}"))
     }

@@ -131,7 +131,6 @@ fn request_job(key: &str, wanted: &PullRequest) -> TaskSpec {
     }
 }
 
-/// Returns the recorded action.
 async fn load_action(
     project: &LocalProject,
     store: &dyn Store,

@@ -32,7 +32,6 @@ pub(crate) struct SandboxTestTarget {
 }
 
 impl SandboxTestTarget {
-    /// Creates the target with these folders.
     pub(crate) fn create(outside: PathBuf, hidden: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&outside)?;
         fs::create_dir_all(&hidden)?;
@@ -52,7 +51,6 @@ impl SandboxTestTarget {
         Ok(target)
     }
 
-    /// Restores the state before an attack.
     pub(crate) fn restore(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.outside)?;
         fs::create_dir(&self.outside)?;

@@ -131,7 +131,6 @@ struct TokenRow<'a> {
     token: Option<&'a str>,
 }
 
-/// The context of the verb.
 struct TokenContext<'a> {
     tokens: AccessTokenStore,
     terminal: &'a Terminal,
@@ -293,7 +292,6 @@ impl TokenContext<'_> {
     }
 }
 
-/// Formats the projects of a token.
 fn render_reach(reach: &ProjectVisibility) -> String {
     match reach {
         ProjectVisibility::All => "all projects".to_owned(),

@@ -167,7 +167,6 @@ impl CliError {
         move |source| Self::Folder { place: path.display().to_string(), source }
     }
 
-    /// Returns the exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             // A missing file is a mistyped argument; a read that fails later is not.

@@ -74,7 +74,6 @@ pub(crate) enum LandError {
 }
 
 impl LandError {
-    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::PullRequestLeftOut | Self::Red { .. } => Exit::SomeFailed,
@@ -93,7 +92,6 @@ impl LandError {
         }
     }
 
-    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoBranch { .. } => {

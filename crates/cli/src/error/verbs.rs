@@ -35,7 +35,6 @@ pub(crate) enum ScriptError {
 }
 
 impl ScriptError {
-    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::Unreachable { .. } => Exit::Limited,
@@ -45,7 +44,6 @@ impl ScriptError {
         }
     }
 
-    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::AboutUs { .. } => vec![
@@ -90,7 +88,6 @@ pub(crate) enum JobsError {
 }
 
 impl JobsError {
-    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::Watched { .. } => Exit::Limited,
@@ -98,7 +95,6 @@ impl JobsError {
         }
     }
 
-    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoSuchJob { near, .. } => {
@@ -147,7 +143,6 @@ pub(crate) enum TasksError {
 }
 
 impl TasksError {
-    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::Nothing | Self::EmptyGoal => vec![
@@ -192,7 +187,6 @@ pub(crate) enum InboxError {
 }
 
 impl InboxError {
-    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoSuchChoice { question, choices, .. } => {
@@ -232,7 +226,6 @@ pub(crate) enum ServeError {
 }
 
 impl ServeError {
-    /// Returns the exit code for this error.
     pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::NotBound { .. } => Exit::Config,
@@ -252,7 +245,6 @@ impl ServeError {
         }
     }
 
-    /// Returns the fault code for this error.
     pub(super) const fn code(&self) -> Option<Code> {
         match self.exit() {
             Exit::Config => Some(Code::ConfigInvalid),
@@ -261,7 +253,6 @@ impl ServeError {
         }
     }
 
-    /// Returns the next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NotBound { address, .. } => vec![

@@ -21,7 +21,6 @@ use crate::settings::environment_variable;
 
 /// Maximum number of further attempts to reach a holder.
 const TRIES: u32 = 100;
-/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection for several commands, one after the other. Without a holder this process takes the project
@@ -31,11 +30,9 @@ pub(crate) struct CommandConnection {
     decider: CommandDecider,
 }
 
-/// The process that decides the commands.
 enum CommandDecider {
     /// The current process, with its loop.
     Own(JoinHandle<RunnerResult>),
-    /// Another process.
     Other(Holder),
 }
 

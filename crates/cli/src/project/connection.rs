@@ -73,7 +73,6 @@ impl ProjectConnection {
         }
     }
 
-    /// Looks up a value in the state of the project.
     pub(crate) async fn query_state(
         &self,
         query: StateQuery,
@@ -86,7 +85,6 @@ impl ProjectConnection {
         })
     }
 
-    /// Returns the job with this name.
     pub(crate) async fn find_job(&self, name: &str) -> Result<Option<KnownJob>, CliError> {
         match self.query_state(StateQuery::Job { name: name.to_owned() }).await? {
             StateQueryResult::Job(found) => Ok(found),
@@ -94,7 +92,6 @@ impl ProjectConnection {
         }
     }
 
-    /// Returns the state of a task.
     pub(super) async fn task_state(&self, task: TaskId) -> Result<Option<TaskState>, CliError> {
         match self.query_state(StateQuery::Stands { task }).await? {
             StateQueryResult::Stands(state) => Ok(state),
@@ -215,7 +212,6 @@ impl ProjectConnection {
         }
     }
 
-    /// Returns the decider of commands.
     pub(crate) fn decider(&self) -> Arc<dyn Decider> {
         match self {
             Self::Holder(handle) => Arc::new(handle.clone()),

@@ -28,7 +28,6 @@ const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 pub(crate) struct LocalProject {
     root: PathBuf,
     name: Arc<str>,
-    /// The settings, once they are loaded.
     settings: OnceLock<Arc<ResolvedSettings>>,
     /// The redactor of the project's secrets, created on first use.
     redactor: OnceLock<Arc<Redactor>>,
@@ -69,7 +68,6 @@ impl LocalProject {
         &self.name
     }
 
-    /// Returns the project with settings that are already loaded.
     #[must_use]
     pub(crate) fn with_settings(self, settings: ResolvedSettings) -> Self {
         Self { settings: OnceLock::from(Arc::new(settings)), redactor: OnceLock::new(), ..self }
@@ -93,7 +91,6 @@ impl LocalProject {
         Ok(Arc::clone(self.settings.get_or_init(|| read)))
     }
 
-    /// Returns the setup of the loop for a verb.
     pub(crate) fn runner_setup(
         &self,
         store: &Arc<dyn Store>,
@@ -121,7 +118,6 @@ impl LocalProject {
         self.unstuck_folder().join("control.sock")
     }
 
-    /// Opens the key that tokens are made with.
     pub(crate) fn open_token_key(&self) -> Result<TokenKey, CliError> {
         let path = self.unstuck_folder().join("token-key");
         TokenKey::open(&path).map_err(CliError::unusable(&path))
@@ -162,7 +158,6 @@ impl LocalProject {
         self.unstuck_folder().join("results")
     }
 
-    /// Opens the store and creates it if there is none.
     pub(crate) fn open_or_create_store(&self) -> Result<Arc<dyn Store>, CliError> {
         create_private_folder(&self.unstuck_folder())?;
         create_private_folder(&self.runs_folder())?;
@@ -187,7 +182,6 @@ impl LocalProject {
         self.root.join(FOLDER)
     }
 
-    /// Returns the path of the store's database.
     pub(crate) fn database_path(&self) -> PathBuf {
         self.unstuck_folder().join("state.db")
     }

@@ -25,7 +25,6 @@ pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// Time for which a link is valid.
 const LASTS: Span = Span::from_hours(24);
 
-/// Returns the channels that the settings of a project define.
 pub(crate) fn open_channels(project: &LocalProject) -> Result<Vec<NotifyChannel>, CliError> {
     let resolved = project.settings()?;
     if resolved.settings.notify.is_empty() {

@@ -21,14 +21,11 @@ use super::folder::LocalProject;
 use super::session::{ProjectSession, leave_session, with_session};
 use crate::error::CliError;
 
-/// An action that is to be performed once.
 pub(crate) struct SingleAction {
     /// The verb that other processes see while this one holds the project.
     pub(crate) verb: &'static str,
-    /// The job of the action.
     pub(crate) job: TaskSpec,
     pub(crate) spec: MutationSpec,
-    /// The implementation of the action.
     pub(crate) action: Arc<dyn LedgerAction>,
     /// The probe that runs the lookup command stored with the action.
     pub(crate) prober: ActionProber,
@@ -59,7 +56,6 @@ pub(crate) struct ActionWait {
 }
 
 impl ActionWait {
-    /// Returns the current reason of the wait.
     pub(crate) fn hindrance(&self) -> Option<Hindrance> {
         *self.hindrance.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +81,6 @@ enum ActionFollowOutcome {
     Settled(SingleActionResult),
     /// The holder is gone, and the action goes on.
     HolderGone,
-    /// The wait was given up.
     GivenUp,
 }
 

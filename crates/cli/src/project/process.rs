@@ -61,7 +61,6 @@ pub(crate) fn own_guard() -> Result<GuardCommand, CliError> {
     Ok(GuardCommand { executable, arguments: vec![guard::ARGUMENT.into()] })
 }
 
-/// A signal that ends the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndSignal {
     /// SIGINT, from the keyboard.
@@ -79,7 +78,6 @@ impl EndSignal {
     }
 }
 
-/// The listener for these signals.
 pub(crate) struct EndSignals {
     interrupt: unix::Signal,
     terminate: unix::Signal,

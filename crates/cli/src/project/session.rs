@@ -28,14 +28,11 @@ pub(crate) struct ProjectSession {
 /// The parts that only the holder has.
 struct HolderParts {
     running: JoinHandle<RunnerResult>,
-    /// Sends notifications to people.
     sender: Option<NotificationSender>,
     server: ControlServer,
 }
 
-/// A message from the project.
 pub(crate) enum ProjectMessage {
-    /// An event happened.
     Notice(RunnerNotice),
     HolderGone,
 }
@@ -94,7 +91,6 @@ impl ProjectSession {
         &self.connection
     }
 
-    /// Waits for the next message.
     pub(crate) async fn next_message(&mut self) -> Result<ProjectMessage, CliError> {
         let Self { connection, notices, held } = self;
         let left = async {
@@ -155,7 +151,6 @@ pub(crate) async fn with_session<T>(
     }
 }
 
-/// Leaves the session, if one is open.
 pub(crate) async fn leave_session(place: Option<ProjectSession>) -> Result<(), CliError> {
     match place {
         Some(session) => session.leave().await,

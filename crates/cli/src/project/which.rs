@@ -79,7 +79,6 @@ pub(crate) async fn find_named_task(
     find_by_prefix(rows, given)
 }
 
-/// Returns a task of any build.
 pub(crate) async fn find_task(
     store: &dyn Store,
     project: &str,

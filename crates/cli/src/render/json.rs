@@ -20,7 +20,6 @@ pub(crate) fn write_json_line(out: &mut impl Write, value: &impl Serialize) -> i
     out.write_all(&line)
 }
 
-/// Writes an event as JSON on one line.
 pub(crate) fn write_event_json(
     out: &mut impl Write,
     project: &str,

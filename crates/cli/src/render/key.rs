@@ -53,7 +53,6 @@ impl KeyDecoder {
         !self.bytes.is_empty()
     }
 
-    /// Takes the next complete key.
     pub(super) fn next(&mut self) -> Option<KeyPress> {
         let (key, taken) = decode_key(&self.bytes)?;
         self.bytes.drain(..taken);

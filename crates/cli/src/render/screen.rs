@@ -50,7 +50,6 @@ const PASTE_OFF: &str = "\x1b[?2004l";
 /// An input from the terminal, or a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ScreenInput {
-    /// A person pressed a key.
     Key(KeyPress),
     /// The terminal was resized, or other output was shown on it: draw again.
     Resized,
@@ -98,7 +97,6 @@ impl Screen {
         Ok(Some(screen))
     }
 
-    /// Returns the current size.
     #[expect(clippy::unused_self, reason = "only who has the screen needs to know")]
     pub(crate) fn size(&self) -> ScreenSize {
         let size = terminal_size::terminal_size_of(io::stdout());
@@ -272,7 +270,6 @@ impl RawMode {
         set_mode(&io::stdin(), &wanted)
     }
 
-    /// Restores the previous mode.
     fn restore(&self) -> io::Result<()> {
         set_mode(&io::stdin(), &self.before)
     }

@@ -100,7 +100,6 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
     }
 }
 
-/// Describes the state of a build.
 pub(crate) fn render_build_state(row: &BuildRow, is_at_work: bool, now: Time) -> String {
     match row.state {
         BuildState::Running if is_at_work => "running".to_owned(),

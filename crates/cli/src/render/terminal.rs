@@ -40,12 +40,10 @@ impl Terminal {
         self.stdout.is_terminal()
     }
 
-    /// Returns whether styles are shown.
     pub(crate) fn is_coloured(&self) -> bool {
         self.color != ColorChoice::Never
     }
 
-    /// Returns the width to lay text out for.
     pub(crate) fn width(&self) -> usize {
         let size = terminal_size::terminal_size_of(&self.stdout);
         size.map_or(WIDTH_MAX, |(Width(columns), _)| columns.into()).clamp(WIDTH_MIN, WIDTH_MAX)

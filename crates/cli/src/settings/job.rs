@@ -180,7 +180,6 @@ pub(super) fn duplicate_name_problem(name: &str) -> (String, String) {
 pub(crate) struct JobName(String);
 
 impl JobName {
-    /// Parses a name.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let whole = text.starts_with(char::is_alphanumeric)
@@ -274,7 +273,6 @@ impl<'de> Deserialize<'de> for CommandLine {
 pub(crate) struct JobSchedule(pub(crate) Schedule);
 
 impl JobSchedule {
-    /// Parses a schedule.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong =
             |error: unstuck_runner::jobs::ScheduleError| format!("{error}; {}", error.hint());
@@ -299,7 +297,6 @@ impl<'de> Deserialize<'de> for JobSchedule {
 pub(crate) struct JobTimeZone(pub(crate) TimeZone, String);
 
 impl JobTimeZone {
-    /// Parses the name of a time zone.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let zone = TimeZone::get(name.trim());
         zone.map(|zone| Self(zone, name.trim().to_owned())).map_err(|_| {

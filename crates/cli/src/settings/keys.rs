@@ -25,7 +25,6 @@ pub(super) struct SettingKeys {
 }
 
 impl SettingKeys {
-    /// Returns all keys of the settings.
     pub(super) fn all() -> Self {
         Self::from_schema(&settings_schema())
     }
@@ -53,7 +52,6 @@ impl SettingKeys {
         self.keys.get(name)
     }
 
-    /// Returns whether the key holds a value.
     pub(super) fn is_value(&self) -> bool {
         self.keys.is_empty()
     }
@@ -128,7 +126,6 @@ pub(super) fn render_path(table: &Table, path: &[SettingPathStep<'_>]) -> String
     names.join(".")
 }
 
-/// Returns the value at a path.
 pub(super) fn find_value<'t>(table: &'t Table, path: &[SettingPathStep<'_>]) -> Option<&'t Value> {
     let (SettingPathStep::Key(first), rest) = path.split_first()? else { return None };
     rest.iter().try_fold(table.get(*first)?, |value, step| match step {

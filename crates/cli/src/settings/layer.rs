@@ -219,7 +219,6 @@ impl ExpandError {
         }
     }
 
-    /// Returns the variable that the error is about.
     pub(super) fn variable(&self) -> Option<&str> {
         match self {
             Self::Unset(name) | Self::Name(name) => Some(name),

@@ -121,7 +121,6 @@ impl ResolvedSettings {
         jobs.iter().flat_map(|job| -> Vec<String> { keys(job) }).collect()
     }
 
-    /// Returns the source of a value.
     fn origin_of(&self, path: &str) -> SettingOrigin {
         let job = path.strip_prefix("job.").and_then(|rest| rest.rsplit_once('.'));
         let job = job.map(|(name, _)| format!("{JOB}.{name}"));
@@ -180,7 +179,6 @@ pub(crate) fn environment_variable(name: &str) -> Option<String> {
     env::var_os(name)?.into_string().ok()
 }
 
-/// Returns the path of the user's settings file.
 fn user_settings_path() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;

@@ -14,7 +14,6 @@ const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDE
 /// Minimum length of a secret value; shorter values occur in any text.
 const VALUE_BYTES_MIN: usize = 8;
 
-/// Returns the secrets of the environment and of these settings.
 pub(crate) fn collect_secrets(settings: &Settings) -> Vec<String> {
     let mut secrets = environment_secrets();
     secrets.extend(settings.agent.key_env.as_deref().and_then(environment_variable));
@@ -30,7 +29,6 @@ pub(crate) fn settings_redactor(settings: &Settings) -> Redactor {
     redactor_for(&collect_secrets(settings))
 }
 
-/// Returns the redactor of the secrets of the environment.
 pub(crate) fn environment_redactor() -> Redactor {
     redactor_for(&environment_secrets())
 }

@@ -145,7 +145,6 @@ impl Provider {
         }
     }
 
-    /// Returns the provider with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let all =
             [Self::ClaudeCli, Self::CodexCli, Self::AnthropicApi, Self::OpenAiApi, Self::Script];

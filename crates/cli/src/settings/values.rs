@@ -35,7 +35,6 @@ impl Length {
         Self(Span::from_mins(mins))
     }
 
-    /// Parses a duration.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -197,7 +196,6 @@ pub(crate) struct NetworkReach(pub(crate) EgressReach);
 impl NetworkReach {
     pub(crate) const REGISTRIES: Self = Self(EgressReach::Registries);
 
-    /// Returns whether access is unrestricted.
     pub(crate) fn is_open(&self) -> bool {
         self.0 == EgressReach::Open
     }

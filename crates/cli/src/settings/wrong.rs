@@ -82,7 +82,6 @@ impl SettingsCheck<'_> {
         }
     }
 
-    /// Checks each table of a list.
     fn check_items<'i>(
         &mut self,
         items: &[Spanned<DeValue<'i>>],

@@ -192,12 +192,10 @@ async fn start_build(
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], body).into_response())
 }
 
-/// Returns the build that a path names.
 async fn find_build(room: &HostedProject, build: &str) -> Result<BuildRow, Problem> {
     load_build(room, BuildId(resolve::parse_number("build", 'b', build)?)).await
 }
 
-/// Returns a build of a project.
 pub(crate) async fn load_build(room: &HostedProject, id: BuildId) -> Result<BuildRow, Problem> {
     let rows = room.store.load_builds(&room.name).await?;
     let row = rows.into_iter().find(|row| row.id == id);
@@ -256,7 +254,6 @@ async fn get_report(at: ApiProjectRequest, Path(build): Path<String>) -> Result<
     Ok(respond_with_etag(&at.headers, &report))
 }
 
-/// Returns the report of a build.
 pub(crate) async fn load_report(
     site: &SharedServerState,
     room: &HostedProject,

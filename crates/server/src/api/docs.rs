@@ -84,12 +84,10 @@ impl ApiOperation {
         Self { role, ..self }
     }
 
-    /// Sets the type of the query parameters.
     pub(crate) fn with_query<T: JsonSchema>(self) -> Self {
         Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
     }
 
-    /// Adds a header parameter.
     pub(crate) fn with_header(mut self, name: &str, required: bool, description: &str) -> Self {
         self.parameters.push(json!({
             "name": name, "in": "header", "required": required,
@@ -98,12 +96,10 @@ impl ApiOperation {
         self
     }
 
-    /// Sets the type of the body.
     pub(crate) fn with_body<T: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// Sets the status and the type of the response.
     pub(crate) fn with_response<T: JsonSchema>(
         self,
         status: u16,
@@ -118,7 +114,6 @@ impl ApiOperation {
         Self { response: ApiOperationResponse::Stream(description), ..self }
     }
 
-    /// Adds an error response.
     pub(crate) fn with_problem(mut self, status: StatusCode, when: &'static str) -> Self {
         self.problems.push((status.as_u16(), when));
         self
@@ -242,7 +237,6 @@ async fn require_role(role: AccessRole, caller: Caller, request: Request, next: 
     }
 }
 
-/// Returns the parameters that a path names.
 fn path_parameters(path: &str) -> Vec<Value> {
     let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let parameter = |name: &str| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });

@@ -70,7 +70,6 @@ async fn resume_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Re
     super::submit_order(&at, Command::ReleaseJob { task }).await
 }
 
-/// Returns the task of the named job.
 async fn find_job(at: &ApiProjectRequest, name: &str) -> Result<TaskId, Problem> {
     let jobs = at.project.host.list_jobs().await?;
     let task = jobs.iter().find(|job| job.name == name).and_then(JobOverview::task_id);

@@ -29,10 +29,8 @@ const WAIT_SECONDS_MAX: u64 = 55;
 
 pub(crate) struct ApiJsonBody<T>(pub(crate) T);
 
-/// An optional JSON body.
 pub(crate) struct ApiOptionalBody<T>(pub(crate) T);
 
-/// The query parameters.
 pub(crate) struct ApiQueryParams<T>(pub(crate) T);
 
 impl<T, S> FromRequest<S> for ApiJsonBody<T>
@@ -186,7 +184,6 @@ pub(super) fn require_request_key(
     })
 }
 
-/// Returns a digest of a request.
 pub(super) fn digest_content(about: &str, said: &impl Serialize) -> u64 {
     // Fields are serialized in their order, so that equal requests have equal digests.
     let said = serde_json::to_vec(&(about, said)).unwrap_or_default();

@@ -37,7 +37,6 @@ pub(crate) struct ApiProjectRequest<Q = ApiProjectQuery> {
     pub(crate) caller: Caller,
     pub(crate) project: Arc<HostedProject>,
     pub(crate) headers: HeaderMap,
-    /// The query parameters.
     pub(crate) query: Q,
 }
 
@@ -137,7 +136,6 @@ pub(crate) fn invalid_start_error() -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
 }
 
-/// Returns the number of rows of a page.
 pub(crate) fn check_limit(wanted: Option<u32>) -> Result<u32, Problem> {
     match wanted {
         None => Ok(LIMIT_DEFAULT),

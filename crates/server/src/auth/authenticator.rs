@@ -182,7 +182,6 @@ impl Authenticator {
         }
     }
 
-    /// Checks a request before it is handled.
     async fn admit_request(
         &self,
         request: Request,

@@ -17,7 +17,6 @@ const WITHIN: Duration = Duration::from_mins(1);
 /// Maximum number of addresses that are remembered.
 const ADDRESSES_MAX: usize = 4_096;
 
-/// The recent failures.
 #[derive(Debug, Default)]
 pub(super) struct AuthFailureLimiter {
     /// Number of failures and the time of the first, by address.

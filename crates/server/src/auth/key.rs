@@ -16,14 +16,12 @@ use super::error::AccessError;
 use super::private;
 use super::token_store::LOCK_FILE;
 
-/// Name of the key file in its folder.
 const KEY_FILE: &str = "key";
 /// Length of the key, in bytes.
 const KEY_BYTES: usize = 32;
 /// Maximum length of a signed text, in bytes; a longer one was not signed here.
 const SEALED_BYTES_MAX: usize = 4096;
 
-/// The purpose of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SigningPurpose {
     /// The session cookie of a browser.
@@ -75,7 +73,6 @@ impl ServerSigningKey {
         Ok(Some(Self(key)))
     }
 
-    /// Serializes and signs a value.
     pub(super) fn seal(&self, purpose: SigningPurpose, value: &impl Serialize) -> String {
         // Plain structures always serialize; an empty text is invalid when it is read.
         let text = BASE64.encode(serde_json::to_vec(value).unwrap_or_default());

@@ -110,7 +110,6 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
     written().map_err(|source| write_error(path, source))
 }
 
-/// Removes a file, if it exists.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -122,14 +121,12 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> AccessError {
     AccessError::NotWritten { path: path.to_owned(), source }
 }
 
-/// Returns random bytes from the system.
 pub(super) fn random_bytes<const N: usize>() -> Result<[u8; N], AccessError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| AccessError::NoRandom(error.to_string()))?;
     Ok(bytes)
 }
 
-/// Returns a random, unique name.
 pub(super) fn random_name() -> Result<String, AccessError> {
     Ok(BASE64.encode(random_bytes::<16>()?))
 }

@@ -25,7 +25,6 @@ const RENEWED_AFTER: Span = Span::from_hours(6);
 pub(super) enum LoginSessionOrigin {
     /// A token. Role and projects are those of the token at each use.
     Token {
-        /// The id of the token.
         id: TokenId,
         /// The fingerprint that shows whether the token is still the same.
         print: String,
@@ -34,7 +33,6 @@ pub(super) enum LoginSessionOrigin {
     Link {
         /// The name of the link's recipient, as answers record it.
         name: String,
-        /// The name of the project.
         project: String,
         /// The time at which the link expires.
         ends_at: Time,
@@ -52,7 +50,6 @@ pub(super) struct LoginSession {
 }
 
 impl LoginSession {
-    /// Opens a new session.
     pub(super) fn open(opened: LoginSessionOrigin, now: Time) -> Result<Self, AccessError> {
         let id = private::random_name()?;
         Ok(Self { id, until: session_expiry(&opened, now), opened })
@@ -123,7 +120,6 @@ pub(super) fn read_session_cookies(headers: &HeaderMap) -> impl Iterator<Item = 
     named.take(SAME_NAME_MAX)
 }
 
-/// Returns the header that sets the cookie.
 pub(super) fn set_session_cookie(
     sealed: &str,
     until: Time,
@@ -134,7 +130,6 @@ pub(super) fn set_session_cookie(
     format_cookie(&format!("{COOKIE_NAME}={sealed}; Max-Age={seconds}"), secure)
 }
 
-/// Returns the header that clears the cookie.
 pub(super) fn clear_session_cookie(secure: bool) -> Option<HeaderValue> {
     format_cookie(&format!("{COOKIE_NAME}=; Max-Age=0"), secure)
 }

@@ -26,7 +26,6 @@ const RANDOM_BYTES: usize = 32;
 pub struct AccessToken(String);
 
 impl AccessToken {
-    /// Makes a new token.
     pub(super) fn generate() -> Result<Self, AccessError> {
         let random: [u8; RANDOM_BYTES] = private::random_bytes()?;
         Ok(Self(format!("{TOKEN_PREFIX}{}", BASE64.encode(random))))
@@ -113,7 +112,6 @@ impl TokenEntry {
     }
 }
 
-/// All tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AccessTokenFile {

@@ -12,7 +12,6 @@ use super::error::AccessError;
 use super::private::{self, PrivateFileStamp};
 use super::token::{AccessToken, AccessTokenFile, TokenEntry, TokenHash};
 
-/// Name of the token file in its folder.
 const TOKENS_FILE: &str = "tokens.json";
 /// Name of the file with the one token in plain text, for programs of the same user.
 const LOCAL_TOKEN_FILE: &str = "token";
@@ -20,7 +19,6 @@ const LOCAL_TOKEN_FILE: &str = "token";
 pub(super) const LOCK_FILE: &str = "lock";
 /// Maximum size of the token file, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// Maximum number of tokens.
 const TOKENS_MAX: usize = 1_000;
 /// Maximum length of a name, in characters: it fits into a line.
 const NAME_CHARS_MAX: usize = 64;

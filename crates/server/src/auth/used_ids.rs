@@ -25,7 +25,6 @@ pub(super) struct UsedIds {
 }
 
 impl UsedIds {
-    /// Returns the list in this folder.
     pub(super) fn in_folder(folder: &Path) -> Self {
         Self { path: folder.join("spent.json"), seen: None, until: BTreeMap::new() }
     }
@@ -55,7 +54,6 @@ impl UsedIds {
         Ok(true)
     }
 
-    /// Returns whether an id was used.
     pub(super) fn is_used(&mut self, id: &str) -> Result<bool, AccessError> {
         self.reload_if_changed()?;
         Ok(self.until.contains_key(id))

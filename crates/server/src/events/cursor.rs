@@ -31,12 +31,10 @@ impl EventStreamCursor {
         serde_json::from_slice(&decoded).ok().map(Self)
     }
 
-    /// Returns the position in a project.
     pub(crate) fn position_in(&self, project: &str) -> Option<u64> {
         self.0.get(project).copied()
     }
 
-    /// Sets the position in a project.
     pub(crate) fn set_position(&mut self, project: &Arc<str>, seq: u64) {
         match self.0.get_mut(project) {
             Some(at) => *at = seq,

@@ -47,7 +47,6 @@ struct SseFrame {
 }
 
 impl SseFrame {
-    /// Serializes an event.
     fn from_envelope(envelope: &EventEnvelope<'_>) -> Self {
         let mut text = b"data: ".to_vec();
         // The keys are strings and the numbers finite, so that serialization cannot fail.
@@ -75,7 +74,6 @@ struct SseFrameRing {
     bytes: usize,
 }
 
-/// The frames after a position.
 #[derive(Debug)]
 enum SseFrameLookup {
     /// All frames up to now, or a part of them.
@@ -144,7 +142,6 @@ impl EventHub {
         }
     }
 
-    /// Reads a page of frames from the store.
     async fn load_page(
         &self,
         places: &mut BuildLookup,

@@ -30,18 +30,14 @@ pub(crate) struct FollowedProject {
     places: BuildLookup,
 }
 
-/// The events that a reader gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventStreamFilter {
-    /// Every event.
     All,
-    /// The events of one build.
     Build(BuildId),
     /// Only the fact that there are new events.
     Hints,
 }
 
-/// A reader of live events.
 #[derive(Debug)]
 pub(crate) struct EventStreamReader {
     pub(crate) lanes: Vec<FollowedProject>,
@@ -54,7 +50,6 @@ pub(crate) struct EventStreamReader {
     pub(crate) plain: bool,
 }
 
-/// The next step of a stream.
 enum EventStreamStep {
     Greet,
     Read,
@@ -176,7 +171,6 @@ impl EventStreamReader {
         }
     }
 
-    /// Returns the position of the reader, as text.
     fn position_text(&self) -> String {
         match self.lanes.first() {
             Some(lane) if self.plain => lane.at.to_string(),

@@ -42,7 +42,6 @@ struct BoardColumn {
     cards: Vec<TaskCard>,
 }
 
-/// A task on the board.
 pub(super) struct TaskCard {
     pub(super) id: TaskId,
     pub(super) name: String,

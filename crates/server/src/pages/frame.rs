@@ -24,7 +24,6 @@ pub(super) enum SiteSection {
     Settings,
 }
 
-/// The data that every page has.
 pub(super) struct PageFrame {
     pub(super) title: String,
     pub(super) here: SiteSection,

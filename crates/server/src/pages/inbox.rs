@@ -49,7 +49,6 @@ struct QuestionDetailPage {
     operators: Option<QuestionOperatorDetails>,
 }
 
-/// A question as a card shows it.
 pub(super) struct QuestionCard {
     pub(super) project: Arc<str>,
     pub(super) id: QuestionId,
@@ -58,7 +57,6 @@ pub(super) struct QuestionCard {
     pub(super) title: String,
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
-    /// The evidence for it.
     pub(super) evidence: Vec<QuestionCardEvidence>,
     /// `true` if the evidence is shown unfolded.
     pub(super) unfolded: bool,
@@ -74,7 +72,6 @@ pub(super) struct QuestionCard {
     pub(super) checks: bool,
 }
 
-/// A piece of evidence for a question.
 pub(super) struct QuestionCardEvidence {
     pub(super) label: &'static str,
     pub(super) lines: Vec<String>,
@@ -89,7 +86,6 @@ impl QuestionCardEvidence {
     }
 }
 
-/// An option of a question.
 pub(super) struct QuestionCardChoice {
     pub(super) value: Decision,
     pub(super) label: String,
@@ -101,7 +97,6 @@ pub(super) struct QuestionCardChoice {
     pub(super) guidance: Option<String>,
 }
 
-/// The end of a question.
 pub(super) struct QuestionCardOutcome {
     pub(super) said: String,
     /// `true` if the answer is not processed yet.
@@ -248,7 +243,6 @@ pub(super) async fn show_inbox(
     Ok(render_page(&InboxPage { cards: plain(cards), lately: plain(lately), glances, frame }))
 }
 
-/// Returns the names of the waiting tasks.
 async fn load_task_names(room: &HostedProject, asked: &Asked) -> Result<Vec<String>, Problem> {
     let mut names = Vec::new();
     for id in asked.row.tasks.iter().take(NAMES_MAX) {
@@ -259,7 +253,6 @@ async fn load_task_names(room: &HostedProject, asked: &Asked) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// Shows one question in full.
 pub(super) async fn show_question(
     State(site): State<SharedServerState>,
     caller: Caller,
@@ -298,7 +291,6 @@ async fn render_question(
     Ok(render_page_with_status(status.unwrap_or(StatusCode::OK), &shown))
 }
 
-/// The fields of the answer form.
 #[derive(Deserialize)]
 pub(super) struct AnswerForm {
     decision: String,
@@ -306,7 +298,6 @@ pub(super) struct AnswerForm {
     guidance: String,
 }
 
-/// Records an answer from a form.
 pub(super) async fn submit_answer(
     State(site): State<SharedServerState>,
     caller: Caller,

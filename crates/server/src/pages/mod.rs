@@ -47,7 +47,6 @@ pub(crate) fn page_routes(door: &Arc<Authenticator>) -> Router<SharedServerState
         .route("/problems", get(problems::show_problems))
 }
 
-/// Returns the public pages.
 pub(crate) fn public_routes(door: &Arc<Authenticator>) -> Router<SharedServerState> {
     html::asset_routes().merge(signing::login_routes(Arc::clone(door)))
 }
@@ -76,7 +75,6 @@ fn find_project(
     site.find_project(caller, name).cloned().ok_or_else(|| Problem::not_found("project", name))
 }
 
-/// Percent-encodes a name for a URL.
 fn encode_segment(name: &str) -> String {
     utf8_percent_encode(name, PLAIN).to_string()
 }

@@ -49,7 +49,6 @@ struct SettingsPage {
     told: Option<SettingsTestMessages>,
 }
 
-/// The outcome of a form.
 #[derive(Default)]
 struct SettingsFormResult {
     made: Option<CreatedToken>,
@@ -57,7 +56,6 @@ struct SettingsFormResult {
     told: Option<SettingsTestMessages>,
 }
 
-/// Test messages that were sent.
 struct SettingsTestMessages {
     project: String,
     ways: Vec<SettingsChannelTest>,
@@ -147,7 +145,6 @@ fn token_row(entry: &TokenEntry, frame: &PageFrame) -> SettingsTokenRow {
     }
 }
 
-/// The fields of the token form.
 #[derive(Deserialize)]
 struct NewTokenForm {
     name: String,

@@ -22,12 +22,10 @@ use crate::html::render_page_with_status;
 use crate::problem::Problem;
 use crate::server_state::SharedServerState;
 
-/// Returns the routes for authenticated people.
 pub(super) fn logout_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new().route("/logout", post(log_out)).layer(axum::Extension(door))
 }
 
-/// Returns the public routes.
 pub(super) fn login_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
         .route("/login", get(login_page).post(log_in))
@@ -124,7 +122,6 @@ async fn follow_link(
     }
 }
 
-/// The fields of the confirmation form.
 #[derive(Debug, Default, Deserialize)]
 struct ConfirmForm {
     #[serde(default)]

@@ -34,7 +34,6 @@ struct TaskPage {
     links: Vec<RunCard>,
 }
 
-/// A run of the chain.
 struct RunCard {
     id: u64,
     says: String,

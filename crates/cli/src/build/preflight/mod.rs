@@ -18,14 +18,12 @@ use crate::error::CliError;
 use crate::problem::InputProblem;
 use crate::settings::{AgentPermissionsSetting, FILE, Settings};
 
-/// A finding of the preflight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PreflightConcern {
     /// The topic, in one or two words.
     pub(crate) about: &'static str,
     pub(crate) weight: ConcernSeverity,
     pub(crate) code: Code,
-    /// The finding itself.
     pub(crate) says: String,
     /// The remedy: a command, or the line to write.
     pub(crate) todo: String,

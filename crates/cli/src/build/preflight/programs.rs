@@ -43,15 +43,12 @@ pub(super) async fn inspect_programs(
     found
 }
 
-/// A dependency that a command lacks.
 enum MissingDependency {
     /// A program that is not on the path.
     Program(String),
     /// A program that only setup could have installed.
     Installed(String),
-    /// A Python module.
     Module { python: String, module: String },
-    /// A file that is run.
     File(String),
 }
 

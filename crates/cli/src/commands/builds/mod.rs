@@ -137,7 +137,6 @@ impl BuildWorkers {
         )
     }
 
-    /// Returns all check commands of the plan, each once.
     fn plan_checks(&self, plan: &Plan) -> Vec<String> {
         let validate = &self.settings.validate;
         let own = plan
@@ -166,7 +165,6 @@ impl BuildWorkers {
         )))
     }
 
-    /// Returns the command that starts a build of the plan.
     pub(in crate::commands) fn start_command(&self, plan: Plan) -> Command {
         let run = &self.settings.run;
         Command::StartBuild { plan: Arc::new(plan), slots: run.jobs, in_place: run.in_place }
@@ -182,7 +180,6 @@ impl BuildWorkers {
         Ok(self.repository.clear_build_names(BuildId(next)).await?)
     }
 
-    /// Starts a build and returns its id.
     pub(super) async fn start_build(
         &self,
         post: &ProjectConnection,
@@ -197,7 +194,6 @@ impl BuildWorkers {
         })
     }
 
-    /// Resumes paused builds.
     pub(super) async fn resume_builds(
         &self,
         seat: &ProjectSession,
@@ -254,7 +250,6 @@ impl BuildWorkers {
     }
 }
 
-/// Returns the options with which these builds were started.
 pub(super) async fn load_options(
     project: &LocalProject,
     store: &Arc<dyn Store>,

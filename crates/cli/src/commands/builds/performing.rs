@@ -64,7 +64,6 @@ impl PerformedBuilds {
         }
     }
 
-    /// Ends all performed builds.
     pub(in crate::commands) fn end_all(&mut self) {
         self.deciders.close();
         for (_, performed) in std::mem::take(&mut self.builds) {

@@ -189,7 +189,6 @@ fn find_secret_check(task: &TaskSpec) -> Option<InputProblem> {
     Some(problem.with_field("validate").with_hint("name its variable instead, such as $API_KEY"))
 }
 
-/// Redacts a task's texts.
 fn redact_task(redactor: &Redactor, task: TaskSpec) -> TaskSpec {
     let clean = |text: &str| redactor.redact_text(text).into_owned();
     TaskSpec {

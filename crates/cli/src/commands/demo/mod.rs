@@ -88,7 +88,6 @@ pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
     Ok(Exit::Internal)
 }
 
-/// Runs the night in a process of its own.
 fn run_night_process(args: &DemoArgs, folder: &NightFolder) -> Result<ExitStatus, CliError> {
     let unusable = |source| CliError::Folder { place: "this program".to_owned(), source };
     let mut command = Command::new(env::current_exe().map_err(unusable)?);

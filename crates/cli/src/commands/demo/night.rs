@@ -31,7 +31,6 @@ use crate::exit::Exit;
 use crate::project;
 use crate::render::{Terminal, when};
 
-/// Plays the night to its end.
 pub(super) async fn play_night(
     args: &DemoArgs,
     folder: &Path,
@@ -118,7 +117,6 @@ const ANSWER_TAKES: Span = Span::from_mins(6);
 /// Maximum number of events per read.
 const PAGE: u32 = 10_000;
 
-/// A running night.
 struct Night {
     project: Arc<str>,
     store: Arc<dyn Store>,
@@ -193,7 +191,6 @@ impl Night {
         self.clock.now()
     }
 
-    /// Waits for the next event.
     async fn next_event(&mut self) -> Result<(Arc<RecordedEvent>, Option<Arc<str>>), CliError> {
         loop {
             match self.notices.recv().await {

@@ -217,7 +217,6 @@ const fn attempt_cost(work: EffectKind, takes: Span) -> Amount {
     }
 }
 
-/// Returns the build settings for the shop.
 pub(super) async fn shop_build_settings(
     folder: &Path,
     shop: &DemoShop,

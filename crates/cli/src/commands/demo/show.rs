@@ -155,7 +155,6 @@ fn journal_span(journal: &[RecordedEvent]) -> Span {
     }
 }
 
-/// An answer to a question.
 pub(super) struct DemoAnswer {
     pub(super) decision: Decision,
     pub(super) guidance: Option<String>,

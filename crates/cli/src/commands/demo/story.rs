@@ -21,7 +21,6 @@ use crate::error::CliError;
 /// The account of all agents of the night.
 const ACCOUNT: GateKey = GateKey(1);
 
-/// A task of the night.
 pub(super) struct DemoChapter {
     pub(super) name: &'static str,
     title: &'static str,
@@ -35,7 +34,6 @@ pub(super) struct DemoChapter {
     last: DemoLastStep,
 }
 
-/// The last step of the work.
 enum DemoLastStep {
     Merged,
     Pushed,
@@ -100,7 +98,6 @@ pub(super) const CHAPTERS: [DemoChapter; 6] = [
     },
 ];
 
-/// Returns the plan of the night.
 pub(super) fn night_plan() -> Arc<Plan> {
     // The tasks are defined above: names are unique, and there are no cycles.
     Plan::new(CHAPTERS.iter().map(DemoChapter::to_spec).collect())
@@ -186,7 +183,6 @@ pub(super) const PERSON: (&str, &str) = ("Ada", "ada@example.org");
 /// The date of the first commit, fixed so that the same night leads to the same commits.
 const OPENED: &str = "@43200 +0000";
 
-/// The folder of the shop.
 pub(super) struct DemoShop {
     folder: PathBuf,
 }
@@ -211,12 +207,10 @@ impl DemoShop {
         self.folder.join("repository")
     }
 
-    /// Returns the path of the remote repository.
     pub(super) fn remote_path(&self) -> PathBuf {
         self.folder.join("remote.git")
     }
 
-    /// Returns the path of the hosting account.
     pub(super) fn hosting_path(&self) -> PathBuf {
         self.folder.join("hosting")
     }

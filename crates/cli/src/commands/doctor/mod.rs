@@ -63,7 +63,6 @@ Examples:
 Exit codes: 0 a run can start, or the wall held against everything; 77 a login, a key or a permission is missing; 78 something else
 blocks a run.";
 
-/// The report in its JSON form.
 #[derive(Serialize)]
 struct DoctorReport<'a> {
     /// Set if a run could begin.
@@ -183,9 +182,7 @@ struct DoctorFinding {
     /// The topic, in one word.
     about: &'static str,
     verdict: DoctorVerdict,
-    /// The finding itself.
     says: String,
-    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     todo: Option<String>,
     /// The fault code of a run, if it would fail with one.
@@ -196,7 +193,6 @@ struct DoctorFinding {
     exit: Option<Exit>,
 }
 
-/// The verdict on a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum DoctorVerdict {
@@ -256,7 +252,6 @@ impl DoctorFinding {
         Self { code, exit: Some(exit), ..Self::bad(about, says, todo) }
     }
 
-    /// Creates a finding from a concern of the preflight.
     fn from_concern(concern: PreflightConcern) -> Self {
         let PreflightConcern { about, weight, code, says, todo } = concern;
         match weight {

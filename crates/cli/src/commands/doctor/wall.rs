@@ -21,7 +21,6 @@ use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{Terminal, style, wrap_text};
 
-/// Timeout of an attack.
 const ATTACK_MAX: Duration = Duration::from_secs(10);
 /// The remedy for missing namespaces.
 const INSTALL: &str = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`) and allow \
@@ -37,7 +36,6 @@ struct AttackResult {
     by: Option<&'static str>,
 }
 
-/// The report in its JSON form.
 #[derive(Serialize)]
 struct SandboxReport<'a> {
     /// Set if every attack was refused.
@@ -91,7 +89,6 @@ async fn try_all_attacks(
     Ok((held, all))
 }
 
-/// Returns the layer that refuses attacks of a kind.
 fn refusing_layer(held: WallEnforcement, against: AttackedPart) -> Option<&'static str> {
     match against {
         AttackedPart::Calls if held.calls.is_full() => Some("seccomp"),
@@ -113,7 +110,6 @@ fn refusing_layer(held: WallEnforcement, against: AttackedPart) -> Option<&'stat
 /// A throw-away folder around the target.
 struct AttackFolder {
     folder: PathBuf,
-    /// The root of the project.
     root: PathBuf,
     target: SandboxTestTarget,
 }
@@ -131,7 +127,6 @@ impl AttackFolder {
         self.folder.join("work")
     }
 
-    /// Restores the state before an attack.
     fn restore(&self) -> io::Result<()> {
         fs::remove_dir_all(self.work_folder())?;
         fs::create_dir(self.work_folder())?;
@@ -157,7 +152,6 @@ impl AttackFolder {
         Ok(launch)
     }
 
-    /// Returns the sandbox of a build, around this folder.
     fn build_sandbox(&self, guard: &GuardCommand) -> Wall {
         let environment: Vec<_> = std::env::vars_os().collect();
         let private = self.folder.join("private");

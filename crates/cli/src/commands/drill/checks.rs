@@ -10,7 +10,6 @@ use unstuck_world::fake::server::{
 use super::place::{DrillProject, create_fifo, release_fifo, wait_for_fifo};
 use super::wall::{self, DrillAttackResult};
 
-/// A failure that is provoked.
 pub(super) struct DrillCheck {
     pub(super) name: &'static str,
     /// The behavior that must hold.
@@ -18,7 +17,6 @@ pub(super) struct DrillCheck {
     what: DrillFailure,
 }
 
-/// The kind of failure.
 #[derive(Clone, Copy)]
 enum DrillFailure {
     RateLimit,

@@ -52,7 +52,6 @@ Examples:
 
 Exit codes: 0 when everything held; 1 when something did not.";
 
-/// The outcome of a check.
 #[derive(Serialize)]
 struct DrillOutcome {
     name: &'static str,

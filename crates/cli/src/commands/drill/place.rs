@@ -34,7 +34,6 @@ cap = \"50ms\"
 /// The check script, green if no file contains "broken".
 const CHECK: &str = "! grep -r broken work\n";
 
-/// The folder of all checks.
 pub(super) struct DrillFolder(PathBuf);
 
 /// Creates the folder; existing content is from an interrupted drill.
@@ -58,7 +57,6 @@ impl Drop for DrillFolder {
     }
 }
 
-/// A project of its own for a check.
 pub(super) struct DrillProject {
     root: PathBuf,
     home: PathBuf,
@@ -85,7 +83,6 @@ impl DrillProject {
         written.map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Writes an executable file.
     pub(super) fn write_program(&self, name: &str, text: &str) -> Result<(), String> {
         self.write_file(name, text)?;
         let executable = fs::Permissions::from_mode(0o755);
@@ -98,7 +95,6 @@ impl DrillProject {
         self.commit_all()
     }
 
-    /// Commits all files.
     pub(super) fn commit_all(&self) -> Result<(), String> {
         self.run_git(&["add", "--all"])?;
         self.run_git(&["commit", "--quiet", "--message=The beginning"]).map(drop)
@@ -139,7 +135,6 @@ impl DrillProject {
         Ok(command)
     }
 
-    /// Starts the program.
     pub(super) fn start_unstuck(&self, arguments: &[&str]) -> Result<Child, String> {
         self.unstuck_command(arguments)?.spawn().map_err(|error| error.to_string())
     }
@@ -194,7 +189,6 @@ impl DrillProject {
         tasks.await?.into_iter().next().ok_or_else(|| "there is no task".to_owned())
     }
 
-    /// Counts the events that match.
     pub(super) async fn count_events(
         &self,
         wanted: impl Fn(&Event) -> bool,
@@ -211,7 +205,6 @@ impl DrillProject {
     }
 }
 
-/// Returns the last lines of a program's output.
 fn last_lines(output: &Output) -> String {
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let said = said.join("");
@@ -229,7 +222,6 @@ fn author_variables() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Creates a fifo.
 pub(super) fn create_fifo(path: &Path) -> Result<(), String> {
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -248,7 +240,6 @@ pub(super) fn release_fifo(path: &Path) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Waits until a process writes to a fifo.
 pub(super) async fn wait_for_fifo(path: PathBuf) -> Result<(), String> {
     let fifo = pipe::OpenOptions::new().read_write(true).open_receiver(&path);
     let fifo = fifo.map_err(|error| format!("{}: {error}", path.display()))?;

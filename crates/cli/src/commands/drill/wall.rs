@@ -11,7 +11,6 @@ const CAME: &str = "came.txt";
 /// The agent's regular work, beside the attacks.
 const WORK: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
-/// An attack and its result.
 #[derive(Serialize)]
 pub(super) struct DrillAttackResult {
     pub(super) attack: &'static str,
@@ -97,7 +96,6 @@ fn attack_script(target: &SandboxTestTarget) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// Quotes a word for the shell.
 fn quote_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

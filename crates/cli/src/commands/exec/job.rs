@@ -19,7 +19,6 @@ use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectSession};
 pub(in crate::commands) struct JobFollower<'a> {
     pub(in crate::commands) project: &'a LocalProject,
     pub(in crate::commands) store: &'a Arc<dyn Store>,
-    /// The definition of the job, and its repair.
     pub(in crate::commands) repair: &'a JobRepair,
     pub(in crate::commands) world: &'a ScriptPerformer,
     pub(in crate::commands) teller: &'a JobReporter,

@@ -21,7 +21,6 @@ use crate::project::{LocalProject, ProjectSession};
 use crate::render;
 use crate::settings::{JobSettings as Defined, Provider, RepairMode, Settings};
 
-/// The job of a command, and its repair.
 pub(crate) struct JobRepair {
     pub(crate) spec: TaskSpec,
     /// Set if the settings define the job.

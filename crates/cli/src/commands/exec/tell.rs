@@ -40,7 +40,6 @@ struct QuestionMessage {
     question: QuestionRow,
 }
 
-/// Writes messages about a job.
 pub(crate) struct JobReporter {
     saying: MessageFormat,
     store: Arc<dyn Store>,
@@ -182,7 +181,6 @@ impl JobReporter {
         Ok(true)
     }
 
-    /// Returns the state of the task in the tables.
     pub(crate) async fn load_state(&self, task: TaskId) -> Result<Option<TaskState>, CliError> {
         let row = project::find_task(&*self.store, &self.project, task).await?;
         Ok(row.map(|row| row.moved.state))

@@ -16,7 +16,6 @@ use crate::project::{EndSignal, ProjectMessage, ProjectSession};
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobEnding {
-    /// The command succeeded.
     Done,
     /// A person left the job out, or ended it.
     LeftOut,
@@ -86,10 +85,8 @@ pub(crate) async fn follow_until_end(
     }
 }
 
-/// The state of the wait for a person.
 #[derive(Default)]
 struct PersonWait {
-    /// The question that was shown.
     told: Option<QuestionId>,
     /// Set if a person paused all jobs, and this was reported.
     is_held: bool,
@@ -102,7 +99,6 @@ impl PersonWait {
     }
 }
 
-/// A task that is followed, with the wait for a person.
 struct TaskFollower<'a> {
     task: TaskId,
     teller: &'a JobReporter,

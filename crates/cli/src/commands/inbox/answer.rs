@@ -92,7 +92,6 @@ pub(super) struct RecordedAnswer {
 }
 
 impl RecordedAnswer {
-    /// Returns the sentence about the next step.
     pub(super) const fn render_next_step(&self) -> &'static str {
         match self.performer {
             TaskPerformer::AtWork => "Answered. It continues.",

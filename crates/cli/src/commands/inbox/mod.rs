@@ -140,7 +140,6 @@ async fn browse_or_list(desk: &InboxContext<'_>) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The context of the subcommands.
 struct InboxContext<'a> {
     project: LocalProject,
     store: Arc<dyn Store>,
@@ -162,7 +161,6 @@ impl InboxContext<'_> {
         Ok(found.ok_or(AnswerError::NoQuestion(id))?)
     }
 
-    /// Returns a question with its answer.
     async fn load_asked(&self, id: QuestionId) -> Result<Asked, CliError> {
         let row = self.load_question(id).await?;
         let answers = self.store.load_pending_answers(self.project.name()).await?;

@@ -13,7 +13,6 @@ use crate::project::{self, project_redactor};
 use crate::render::style::{CODE, DIM, STRONG, TITLE};
 use crate::render::{self, when, words, wrap_text};
 
-/// Maximum number of task names.
 const NAMES_MAX: usize = 5;
 
 /// Shows one question, or every open one.
@@ -62,9 +61,7 @@ async fn write_asked(
 
 struct InboxQuestionPage<'a> {
     asked: &'a Asked,
-    /// The names of the waiting tasks.
     names: Vec<String>,
-    /// Set if the evidence is shown.
     unfolded: bool,
     width: usize,
 }

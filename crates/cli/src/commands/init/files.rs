@@ -16,10 +16,8 @@ const EXAMPLE_TEXT: &str = include_str!("example.md");
 const IGNORE: &str = ".gitignore";
 /// The line for `.gitignore`.
 const IGNORED: &str = ".unstuck/";
-/// Maximum number of backups of a file.
 const KEPT_MAX: u32 = 1_000;
 
-/// The result for a file.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct InitFile {
     /// The path from the root of the project.
@@ -36,13 +34,10 @@ pub(super) struct InitFile {
     pub(super) added: Vec<String>,
 }
 
-/// The operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum InitFileChange {
-    /// Created.
     Written,
-    /// Replaced.
     Rewritten,
     /// A line was added.
     Extended,

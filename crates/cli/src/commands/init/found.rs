@@ -17,10 +17,8 @@ use super::when::FolderInspector;
 use crate::build::{KEYS, installed_providers};
 use crate::settings::{FILE, Provider};
 
-/// The findings of the inspection.
 #[derive(Debug, Serialize)]
 pub(super) struct ProjectFindings {
-    /// The state of the repository.
     pub(super) git: InitRepositoryState,
     /// Languages, or the tools by which they are known.
     pub(super) languages: Vec<&'static str>,
@@ -46,7 +44,6 @@ pub(super) struct ProjectFindings {
     pub(super) keys: Vec<&'static str>,
 }
 
-/// The state of a project's repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum InitRepositoryState {
@@ -115,7 +112,6 @@ impl InitRepositoryState {
     }
 }
 
-/// Returns the languages of a folder.
 fn detect_languages(folder: &FolderInspector) -> Vec<&'static str> {
     let there = LANGUAGES.iter().filter(|language| {
         language.signs.iter().any(|sign| folder.has_signs(std::slice::from_ref(sign)))

@@ -60,7 +60,6 @@ pub(crate) fn run(args: &InitArgs, context: CommandContext<'_>) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// The report in its JSON form.
 #[derive(Serialize)]
 struct InitReport<'a> {
     root: &'a Path,

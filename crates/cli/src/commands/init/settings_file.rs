@@ -24,7 +24,6 @@ const BUDGET: &str = "
 # money = \"$20\"
 ";
 
-/// Returns the whole file.
 pub(super) fn compose_settings(found: &ProjectFindings) -> String {
     let mut text = HEAD.to_owned();
     text.push_str(&agent_section(found));

@@ -48,7 +48,6 @@ const HASKELL: &str = "Haskell";
 const OCAML: &str = "OCaml";
 const NATIVE: &str = "C or C++";
 
-/// All known languages.
 pub(super) const LANGUAGES: &[Language] = &[
     language(RUST, &[There("Cargo.toml")]),
     language(NODE, &[There("package.json")]),
@@ -104,7 +103,6 @@ const NODE_TEST: ProjectSign = TestScript("package.json");
 const NODE_NEEDS: ProjectSign = Says(&["package.json"], "ependencies\"");
 const FLUTTER: ProjectSign = Says(&["pubspec.yaml"], "flutter:");
 
-/// The test command of each language.
 pub(super) const CHECKS: &[LanguageRow] = &[
     // Without `--workspace` only the package at the root is tested.
     row(RUST, &[RUST_WORKSPACE], "cargo test --workspace"),

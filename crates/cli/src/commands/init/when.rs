@@ -52,7 +52,6 @@ impl FolderInspector {
         Self { root: root.to_owned(), names: names.collect() }
     }
 
-    /// Returns whether all of these signs are present.
     pub(super) fn has_signs(&self, signs: &[ProjectSign]) -> bool {
         signs.iter().all(|sign| self.has_sign(*sign))
     }

@@ -36,7 +36,6 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Returns all problems of the job as one error.
 fn check_job(project: &LocalProject, job: &AddJobArgs) -> Result<(), CliError> {
     let zone = job.time_zone.as_deref().map(JobTimeZone::parse);
     let when = job.schedule.as_deref().map(JobSchedule::parse);

@@ -23,13 +23,11 @@ use crate::settings::{JobSettings, ResolvedSettings};
 /// Maximum length of a title that is taken from a goal.
 const TITLE_CHARS_MAX: usize = 60;
 
-/// All jobs of a project.
 pub(crate) struct ConfiguredJobs {
     settings: Arc<ResolvedSettings>,
 }
 
 impl ConfiguredJobs {
-    /// Reads the jobs of the settings.
     pub(crate) fn from_project(project: &LocalProject) -> Result<Self, CliError> {
         Ok(Self { settings: project.settings()? })
     }
@@ -38,7 +36,6 @@ impl ConfiguredJobs {
         &self.settings.settings.job
     }
 
-    /// Returns the job with this name.
     pub(crate) fn find(&self, name: &str) -> Result<&JobSettings, CliError> {
         let name = name.trim();
         let found = self.all().iter().find(|job| job.name.as_str() == name);
@@ -106,12 +103,10 @@ pub(super) fn job_schedule(job: &JobSettings) -> Option<&Schedule> {
     job.schedule.as_ref().map(|when| &when.0)
 }
 
-/// Returns the time zone of a job.
 pub(super) fn job_zone(job: &JobSettings) -> TimeZone {
     job.time_zone.as_ref().map_or_else(TimeZone::system, |zone| zone.0.clone())
 }
 
-/// The parts needed to run scripts.
 pub(super) struct ScriptFactory {
     pub(super) guard: GuardCommand,
     pub(super) key: TokenKey,
@@ -158,7 +153,6 @@ pub(super) fn job_care(project: &LocalProject, job: &JobSettings, logs: bool) ->
     }
 }
 
-/// Returns the stored output of a job.
 pub(super) fn job_logs(project: &LocalProject, name: &str) -> JobLogs {
     JobLogs::new(project.job_logs_folder().join(name))
 }

@@ -35,7 +35,6 @@ struct JobFiring {
     output: Option<String>,
 }
 
-/// A run of the script.
 #[derive(Serialize)]
 struct FiringAttempt {
     run: RunId,
@@ -44,23 +43,19 @@ struct FiringAttempt {
     code: Option<Code>,
     began_at: Time,
     ended_at: Option<Time>,
-    /// The repair after this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     repair: Option<AttemptRepair>,
 }
 
-/// A repair of the script.
 #[derive(Serialize)]
 struct AttemptRepair {
     /// The number of the repair within the firing.
     number: u32,
-    /// Maximum number of repairs.
     of: u32,
     /// Set if the repair is not used without a person.
     only_proposed: bool,
 }
 
-/// A question about the firing.
 #[derive(Serialize)]
 struct FiringQuestion {
     question: QuestionId,
@@ -155,7 +150,6 @@ fn group_by_firing(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<
     firings
 }
 
-/// Returns the repair that was decided on.
 fn find_repair(decisions: &[RecordedEvent]) -> Option<AttemptRepair> {
     decisions.iter().filter_map(|recorded| recorded.why.as_ref()).find_map(|why| {
         let only_proposed = why.rule == Rule::ProposeOnly;

@@ -40,7 +40,6 @@ pub(super) fn run(
     })
 }
 
-/// A job that is to be run.
 struct JobRun<'a> {
     project: &'a LocalProject,
     store: &'a Arc<dyn Store>,

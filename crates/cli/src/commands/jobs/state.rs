@@ -26,7 +26,6 @@ use crate::settings::JobSettings;
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
-/// The list in its JSON form.
 #[derive(Serialize)]
 struct JobList {
     /// The process that runs the scheduled jobs, if there is one.
@@ -127,10 +126,8 @@ pub(crate) struct JobStateText {
     pub(crate) next: Option<Time>,
 }
 
-/// The processes that could run the job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobProcesses {
-    /// The process at work on it.
     pub(crate) performer: TaskPerformer,
     /// Set if a watcher runs the scheduled jobs.
     pub(crate) watched: bool,
@@ -216,7 +213,6 @@ fn render_schedule(job: Option<&JobSettings>, next: Option<Time>, now: Time) -> 
     }
 }
 
-/// Formats the schedule of a job without a watcher.
 fn render_unwatched_schedule(when: &str, job: Option<&JobSettings>) -> String {
     match job.and_then(job_schedule) {
         Some(_) => format!("{when}, but nothing runs it on schedule: `unstuck jobs --watch`"),

@@ -138,7 +138,6 @@ fn collect_obstacles(
     }
 }
 
-/// Creates a merge commit.
 async fn create_merge(coming: &LandingPlan) -> Result<Oid, CliError> {
     let LandingSource { git, head, tip, tree, .. } = &coming.found;
     let Some(tree) = tree else { return Err(conflict_error(coming, coming.conflicts.clone())) };

@@ -23,14 +23,12 @@ pub(super) const HEADS: &str = "refs/heads/";
 #[derive(Serialize)]
 pub(super) struct LandingPlan {
     pub(super) build: BuildId,
-    /// The branch of the build.
     pub(super) branch: String,
     /// The operator's branch; `None` if HEAD is detached.
     pub(super) onto: Option<String>,
     /// Commits, oldest first.
     pub(super) commits: Vec<CommitTitle>,
     pub(super) files: Vec<LandingFile>,
-    /// Paths with conflicts.
     pub(super) conflicts: Vec<PathBuf>,
     /// The reason why the result cannot be brought in the current state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +43,6 @@ pub(super) struct LandingPlan {
     pub(super) unfinished: bool,
     /// The new tip of the operator's branch, once the result is brought.
     pub(super) landed: Option<Oid>,
-    /// The pull request, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pull_request: Option<OpenPullRequest>,
     #[serde(skip)]
@@ -64,14 +61,12 @@ pub(super) struct LandingSource {
     pub(super) commits: Vec<CommitSummary>,
 }
 
-/// A commit with its title.
 #[derive(Serialize)]
 pub(super) struct CommitTitle {
     pub(super) commit: Oid,
     pub(super) title: String,
 }
 
-/// A changed file.
 #[derive(Serialize)]
 pub(super) struct LandingFile {
     pub(super) path: PathBuf,

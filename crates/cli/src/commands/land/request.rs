@@ -25,7 +25,6 @@ use crate::settings::{GithubSettings, Settings, environment_variable};
 const GITHUB: &str = "github.com";
 /// Maximum length of the body, below the service's own limit because it adds to the text.
 const BODY_CHARS_MAX: usize = 60_000;
-/// Maximum length of the title.
 const TITLE_CHARS_MAX: usize = 200;
 
 /// Returns the token, or an error that names the variable to set.
@@ -35,7 +34,6 @@ pub(super) fn find_token(github: &GithubSettings) -> Result<Credential, CliError
     found.ok_or_else(|| LandError::NoToken { variable: name.clone() }.into())
 }
 
-/// Returns the pull request to open.
 pub(super) async fn compose_request(
     project: &LocalProject,
     store: &dyn Store,
@@ -129,7 +127,6 @@ pub(super) async fn require_green(
     checked
 }
 
-/// The worktree for the checks.
 struct LandingWorktree<'a> {
     git: &'a Git,
     path: PathBuf,

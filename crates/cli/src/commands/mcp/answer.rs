@@ -63,7 +63,6 @@ struct DeclarationAnswer<'a> {
     runs: &'static str,
 }
 
-/// Carries out a call.
 pub(super) async fn answer_call(
     desk: &mut CallTarget,
     redactor: &Redactor,

@@ -111,7 +111,6 @@ async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), Cl
     desk.leave().await
 }
 
-/// Waits until the agent has ended.
 async fn wait_for_agent_end(lines: &mut mpsc::Receiver<McpLine>) {
     let ended = async { while lines.recv().await.is_some() {} };
     let _still_there = tokio::time::timeout(HELD_BACK, ended).await;

@@ -19,7 +19,6 @@ use super::words::{self, ToolError};
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectMessage, ProjectSession};
 
-/// The name of a session's only task.
 const TASK: &str = "mcp-session";
 /// The account of clients. They have their own, so its limits are not those of the project's agents.
 const GATE: GateKey = GateKey(0x6d63_7073);

@@ -16,9 +16,7 @@ use crate::project::EnclosingRun;
 
 /// The destination of calls.
 pub(super) enum CallTarget {
-    /// The run around this process.
     Run(McpRun),
-    /// Sessions of this process.
     Sessions(McpSessions),
 }
 
@@ -27,7 +25,6 @@ impl CallTarget {
         matches!(self, Self::Run(_))
     }
 
-    /// Returns the effect that calls report to.
     pub(super) async fn current_effect(&mut self) -> Result<Effect, ToolError> {
         match self {
             Self::Run(run) => run.current_effect().await,
@@ -59,7 +56,6 @@ impl CallTarget {
 const HANDOVER_MAX: Duration = Duration::from_secs(10);
 const HANDOVER_PAUSE: Duration = Duration::from_millis(50);
 
-/// The run around this process.
 pub(super) struct McpRun {
     enclosing: EnclosingRun,
     client: Option<ControlClient>,
@@ -70,7 +66,6 @@ impl McpRun {
         Self { enclosing, client: None }
     }
 
-    /// Returns the root of the project.
     pub(super) fn project_root(&self) -> Option<&Path> {
         self.enclosing.project_root()
     }

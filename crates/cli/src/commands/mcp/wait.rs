@@ -14,7 +14,6 @@ use crate::error::internal_fault;
 
 /// The world of a session: it waits for the client's own work. There is no worktree, and no check runs.
 pub(super) struct ClientWork {
-    /// The current attempt.
     current: watch::Sender<Option<Effect>>,
     ended: watch::Sender<bool>,
 }
@@ -34,12 +33,10 @@ impl ClientWork {
         Arc::new(Self { current: watch::Sender::new(None), ended: watch::Sender::new(ended) })
     }
 
-    /// Returns the current attempt, if there is one.
     pub(super) fn current(&self) -> Option<Effect> {
         self.current.borrow().clone()
     }
 
-    /// Waits for an attempt and returns it.
     pub(super) async fn wait_for_attempt(&self) -> Option<Effect> {
         let mut current = self.current.subscribe();
         let begun = current.wait_for(Option::is_some).await;

@@ -28,11 +28,9 @@ use crate::error::{CliError, ScriptError, internal_fault};
 use crate::project::{self, LocalProject, project_redactor};
 use crate::render::words;
 
-/// Maximum length of a key.
 const KEY_BYTES_MAX: usize = 200;
 /// Default time after which the effect of a command without a timeout no longer appears.
 const SETTLE: Span = Span::from_mins(1);
-/// Maximum time for a probe.
 const PROBE_MAX: Span = Span::from_mins(1);
 
 /// Maximum length of a command line that is shown.
@@ -136,7 +134,6 @@ fn command_digest(command: &[OsString]) -> u64 {
     Call::Command(CommandCall { program, arguments, ..CommandCall::default() }).digest()
 }
 
-/// The source of its faults.
 const SOURCE: &str = "mutate";
 /// Offset of a shell's exit code for a program that a signal ended.
 const BY_SIGNAL: u8 = 128;
@@ -155,7 +152,6 @@ pub(super) struct CommandAction {
     is_running: AtomicBool,
 }
 
-/// The result of the command.
 #[derive(Clone, Default)]
 struct ActionRun {
     has_begun: bool,
@@ -202,7 +198,6 @@ impl CommandAction {
         self.last_run().status
     }
 
-    /// Returns whether the command is running now.
     pub(super) fn is_running(&self) -> bool {
         self.is_running.load(Ordering::Acquire)
     }

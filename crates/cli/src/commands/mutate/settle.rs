@@ -35,7 +35,6 @@ pub(super) enum MutateOutcome {
     Declared(&'static str),
     /// The action was performed before, and is not performed again.
     DoneBefore,
-    /// The wait was given up.
     GivenUp,
 }
 
@@ -130,7 +129,6 @@ pub(super) async fn settle_outside(
 const TICK: Duration = Duration::from_millis(250);
 /// Minimum duration of a wait that is reported or given up.
 const MOMENT: Duration = Duration::from_secs(1);
-/// Interval between two reports.
 const AGAIN: Duration = Duration::from_mins(1);
 
 /// Follows `settling` to its end. The reason from `hindrance` is reported on standard error, and `patience`

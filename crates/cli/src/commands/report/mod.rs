@@ -155,7 +155,6 @@ async fn pull_request_remark(
     }))
 }
 
-/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReportFormat {
     Text,

@@ -1,7 +1,6 @@
 //! The layout of a report before it becomes text, Markdown or HTML: all of them have the same text in the
 //! same order.
 
-/// A report with its layout.
 pub(super) struct ReportLayout {
     pub(super) title: String,
     /// The time of the build, and its duration.
@@ -22,7 +21,6 @@ pub(super) struct ReportSection {
     pub(super) folded: bool,
 }
 
-/// An item of a section.
 #[derive(Default)]
 pub(super) struct ReportItem {
     /// The sign, which only repeats the heading.
@@ -36,10 +34,8 @@ pub(super) struct ReportItem {
     pub(super) choices: Vec<(String, String)>,
 }
 
-/// A short piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReportPiece {
-    /// Prose.
     Words(String),
     /// A literal: a commit, a command, a code.
     Code(String),
@@ -58,12 +54,10 @@ impl ReportSection {
 }
 
 impl ReportItem {
-    /// Creates an item with this sign and title.
     pub(super) fn new(mark: &'static str, title: &str) -> Self {
         Self { mark, title: title.to_owned(), ..Self::default() }
     }
 
-    /// Adds a sentence.
     pub(super) fn with_line(mut self, line: impl Into<String>) -> Self {
         self.lines.push(vec![ReportPiece::Words(line.into())]);
         self
@@ -79,7 +73,6 @@ impl ReportPiece {
         Self::Code(code.into())
     }
 
-    /// Returns the text of either kind.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Words(text) | Self::Code(text) => text,

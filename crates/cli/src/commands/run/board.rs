@@ -23,11 +23,9 @@ pub(super) struct BuildBoard {
     builds: Vec<(BuildRow, Vec<TaskRow>)>,
     gates: Vec<GateRow>,
     questions: HashMap<QuestionId, String>,
-    /// The current step of each run.
     steps: HashMap<RunId, Step>,
     /// The last message about each task.
     said: HashMap<TaskId, String>,
-    /// The current approach of each task.
     approach: HashMap<TaskId, u32>,
     began: HashMap<TaskId, Time>,
     /// A check that is red before any work, and the build to whose work it may belong.
@@ -51,7 +49,6 @@ impl BuildBoard {
             questions.into_iter().map(|row| (row.id, row.text.problem.clone())).collect();
     }
 
-    /// Applies an event of a task.
     pub(super) fn apply_event(&mut self, recorded: &RecordedEvent, task: Option<TaskId>) {
         match &recorded.event {
             Event::RunStarted { run, task, next, .. } => {
@@ -91,12 +88,10 @@ impl BuildBoard {
         self.red_base.as_ref().map(|(build, _)| *build)
     }
 
-    /// Returns whether there are open questions.
     pub(super) fn has_questions(&self) -> bool {
         !self.questions.is_empty()
     }
 
-    /// Returns the lines of the view.
     pub(super) fn render_lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let other = OTHER_LINES * self.builds.len().max(1) + usize::from(self.red_base.is_some());
@@ -212,7 +207,6 @@ impl BuildBoard {
         }
     }
 
-    /// Describes the effort of a task.
     fn render_effort(&self, row: &TaskRow) -> String {
         let attempts = words::render_count(row.moved.attempts as usize, "attempt", "attempts");
         let took = self.began.get(&row.id).map(|began| row.moved.changed_at.since(*began));

@@ -120,7 +120,6 @@ pub(super) fn render_limited(
     format!("unstuck: {what}{until}, {over}")
 }
 
-/// Writes the summary of a build.
 pub(super) fn write_summary(
     out: &mut impl Write,
     build: &BuildRow,

@@ -146,7 +146,6 @@ async fn sleep_until_some(instant: Option<Instant>) {
     }
 }
 
-/// Returns the code of the failure, if one of these builds failed.
 fn failure_code(recorded: &RecordedEvent, builds: &[BuildId]) -> Option<Code> {
     match &recorded.event {
         Event::BuildFailed { build, fault } if builds.contains(build) => Some(fault.code()),

@@ -33,7 +33,6 @@ pub(super) enum LiveRequest {
     Look,
     /// Retry waiting tasks now.
     Kick,
-    /// Answer questions.
     Answer,
     /// Judge whether a red base belongs to the work.
     JudgeBase {
@@ -42,11 +41,8 @@ pub(super) enum LiveRequest {
         /// Set if it belongs to the work.
         belongs: bool,
     },
-    /// Pause all builds.
     Pause,
-    /// Continue in the background.
     Background,
-    /// End this process.
     End(EndSignal),
 }
 
@@ -105,7 +101,6 @@ impl LiveView {
         Ok(())
     }
 
-    /// Writes a text above the view.
     pub(super) fn write_above(&mut self, text: &str) -> Result<(), CliError> {
         self.stale = true;
         Ok(self.screen.write_above(text)?)

@@ -116,7 +116,6 @@ struct FollowArgs {
 }
 
 impl RunArgs {
-    /// The options that are settings.
     fn setting_flags(&self) -> crate::settings::SettingFlags {
         let mut flags = Vec::new();
         if let Some(jobs) = self.jobs {

@@ -15,7 +15,6 @@ use crate::error::CliError;
 use crate::project::{LocalProject, now, replace_file};
 use crate::render::{self, words};
 
-/// Builds with their tasks.
 type BuildTaskRows = [(BuildRow, Vec<TaskRow>)];
 
 /// Returns whether the work happens in the operator's tree. There a plan is not ticked before the end,

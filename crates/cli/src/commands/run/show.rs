@@ -39,7 +39,6 @@ pub(super) struct RunOutput<'a> {
     heard: Option<u64>,
 }
 
-/// The form of the output.
 enum RunOutputKind {
     /// Each event as JSON, for a program.
     Json,
@@ -146,7 +145,6 @@ impl<'a> RunOutput<'a> {
         }
     }
 
-    /// Handles a notice.
     pub(super) async fn handle_notice(&mut self, notice: &RunnerNotice) -> Result<(), CliError> {
         match notice {
             RunnerNotice::Event { recorded, narration } => {
@@ -247,7 +245,6 @@ impl<'a> RunOutput<'a> {
         }
     }
 
-    /// Draws the current state.
     pub(super) async fn draw(&mut self) -> Result<(), CliError> {
         if !matches!(self.kind, RunOutputKind::Live(_)) {
             return Ok(());
@@ -296,7 +293,6 @@ impl<'a> RunOutput<'a> {
         Ok(())
     }
 
-    /// Reports that the process is ending.
     pub(super) fn report_ending(&mut self) -> Result<(), CliError> {
         if matches!(self.kind, RunOutputKind::Json) {
             return Ok(());
@@ -326,7 +322,6 @@ impl<'a> RunOutput<'a> {
         Ok(())
     }
 
-    /// Shows the summary.
     pub(super) async fn close(&mut self, ending: &BuildsEnding) -> Result<(), CliError> {
         self.catch_up().await?;
         if is_in_place(self.project) {

@@ -26,15 +26,11 @@ pub(in crate::commands) struct HttpFrontend {
     pub(in crate::commands) site: Arc<ServerState>,
     door: Arc<Authenticator>,
     stop: CancellationToken,
-    /// The address it listens on.
     address: SocketAddr,
-    /// The public base address.
     base: String,
-    /// The folder of the tokens.
     folder: PathBuf,
 }
 
-/// Binds an address.
 pub(super) async fn bind_listener(address: SocketAddr) -> Result<TcpListener, CliError> {
     let bound = TcpListener::bind(address).await;
     Ok(bound.map_err(|source| ServeError::NotBound { address, source })?)
@@ -69,12 +65,10 @@ impl HttpFrontend {
         Ok(Self { site, door: Arc::new(door), stop, address, base, folder })
     }
 
-    /// Returns the address it listens on.
     pub(super) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the public base address.
     pub(in crate::commands) fn base(&self) -> &str {
         &self.base
     }
@@ -108,7 +102,6 @@ pub(in crate::commands) struct RunServer {
 }
 
 impl RunServer {
-    /// Serves a project.
     pub(in crate::commands) async fn start(
         project: &LocalProject,
         store: &Arc<dyn Store>,

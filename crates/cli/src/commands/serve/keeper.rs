@@ -23,7 +23,6 @@ use crate::render;
 const WAIT: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// The keeper of one project.
 pub(super) struct ProjectSupervisor {
     pub(super) project: LocalProject,
     pub(super) store: Arc<dyn Store>,

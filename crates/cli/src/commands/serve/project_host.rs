@@ -30,7 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Minimum free disk space, enough to write the store, its log and an answer.
 const FREE_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// The desk of a served project.
 pub(super) struct ServedProjectHost {
     project: LocalProject,
     store: Arc<dyn Store>,
@@ -40,7 +39,6 @@ pub(super) struct ServedProjectHost {
     keeps_jobs: bool,
     /// The connection to the decider; `None` while the holder changes.
     post: watch::Sender<Option<ProjectConnection>>,
-    /// The builds that this process performs.
     performing: Mutex<PerformedBuilds>,
 }
 
@@ -53,7 +51,6 @@ impl ServedProjectHost {
         Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
     }
 
-    /// Returns the project as the server shows it.
     pub(super) fn to_registration(self: &Arc<Self>) -> ProjectRegistration {
         ProjectRegistration {
             name: Arc::clone(self.project.name()),
@@ -80,7 +77,6 @@ impl ServedProjectHost {
         self.post.send_replace(None);
     }
 
-    /// Returns the builds that this process performs.
     pub(super) async fn lock_performing(&self) -> MutexGuard<'_, PerformedBuilds> {
         self.performing.lock().await
     }

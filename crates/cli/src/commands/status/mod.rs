@@ -57,7 +57,6 @@ pub(crate) fn run(args: &StatusArgs, context: CommandContext<'_>) -> Result<Exit
 #[derive(Serialize)]
 struct ProjectStatus {
     project: String,
-    /// The holder, if there is one.
     holder: Option<Holder>,
     /// The process that runs the scheduled jobs, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +75,6 @@ struct ProjectStatus {
     spent_today: Amount,
 }
 
-/// A build with its tasks.
 #[derive(Serialize)]
 struct BuildStatusRow {
     #[serde(flatten)]
@@ -144,7 +142,6 @@ pub(super) struct Performers {
     is_held: bool,
     /// The process that runs the scheduled jobs.
     pub(super) watcher: Option<Holder>,
-    /// The jobs that the settings define.
     pub(super) jobs: Option<jobs::ConfiguredJobs>,
 }
 
@@ -164,7 +161,6 @@ impl Performers {
             && (is_reported_only(build, rows.first()) || self.turns.is_build_locked(build.id))
     }
 
-    /// Returns the performer of a task.
     pub(super) fn performer_of(&self, build: &BuildRow, row: &TaskRow) -> TaskPerformer {
         let at_work = if build.standing {
             self.runs_job(row) || self.turns.is_task_locked(row.id)

@@ -31,7 +31,6 @@ use crate::server_state::{HostedProject, SharedServerState};
 
 use record::{ApiSessionDirection, ApiSessionTask, SessionRecord};
 
-/// The name of the one task of a session.
 const TASK: &str = "session";
 /// Maximum length of a goal, in characters.
 const GOAL_CHARS_MAX: usize = 10_000;
@@ -122,7 +121,6 @@ async fn open_session(
     Ok(response)
 }
 
-/// Returns the URL path of a session.
 fn session_address(room: &HostedProject, build: BuildId) -> String {
     let project = utf8_percent_encode(&room.name, NON_ALPHANUMERIC);
     format!("/api/v1/sessions/{build}?project={project}")

@@ -55,13 +55,11 @@ struct ActionRecord {
     status: MutationStatus,
 }
 
-/// A session that was found.
 pub(super) struct ApiSessionTask {
     pub(super) task: TaskRow,
 }
 
 impl ApiSessionTask {
-    /// Finds the session that a path names.
     pub(super) async fn find_by_name(room: &HostedProject, session: &str) -> Result<Self, Problem> {
         Self::find_by_id(room, BuildId(resolve::parse_number("session", 'b', session)?)).await
     }
@@ -72,7 +70,6 @@ impl ApiSessionTask {
         Ok(Self { task: task.ok_or_else(|| Problem::not_found("session", id))? })
     }
 
-    /// Returns the current record.
     pub(super) async fn into_record(self, room: &HostedProject) -> Result<SessionRecord, Problem> {
         let Self { task } = self;
         let build = load_build(room, task.build).await?;
@@ -140,7 +137,6 @@ pub(super) struct ApiSessionDirection {
 }
 
 impl ApiSessionDirection {
-    /// Reads the current direction of a session.
     pub(super) async fn load_for_task(
         room: &HostedProject,
         task: &TaskRow,

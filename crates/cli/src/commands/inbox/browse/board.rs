@@ -24,7 +24,6 @@ pub(super) struct BrowseCard {
     pub(super) can_check: bool,
 }
 
-/// A choice of a question.
 #[derive(Clone, Debug)]
 pub(super) struct CardChoice {
     pub(super) decision: Decision,
@@ -45,9 +44,7 @@ impl CardChoice {
 /// The current place of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BrowsePlace {
-    /// The list of questions.
     List,
-    /// A single question.
     Question {
         /// The selected choice. None is selected at first, so that a double Enter answers nothing.
         choice: Option<usize>,
@@ -58,18 +55,14 @@ pub(super) enum BrowsePlace {
     Words { choice: usize, line: LineEditor },
 }
 
-/// The action after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BrowseAction {
     /// Draw only.
     Stay,
-    /// Load the questions again.
     Reload,
-    /// Record an answer.
     Answer { question: QuestionId, decision: Decision, guidance: Option<String> },
     /// Repeat the lookup whether an action happened.
     Check { question: QuestionId },
-    /// Leave the screen.
     Leave,
 }
 
@@ -80,7 +73,6 @@ pub(super) struct BrowseBoard {
     /// The index of the selected or shown question.
     pub(super) at: usize,
     pub(super) place: BrowsePlace,
-    /// A note for the person.
     pub(super) note: Option<&'static str>,
     /// Set if a process is at work that takes up an answer at once.
     pub(super) held: bool,
@@ -112,7 +104,6 @@ impl BrowseBoard {
         (self.cards, self.held) = (cards, held);
     }
 
-    /// Handles a key.
     pub(super) fn handle_key(&mut self, key: &KeyPress) -> BrowseAction {
         self.note = None;
         if *key == KeyPress::Ctrl('d') || self.cards.is_empty() {

@@ -14,12 +14,10 @@ const LIST_LINES_MAX: usize = 2;
 /// Column at which the text of a choice begins.
 const INDENT: usize = 4;
 
-/// The lines to draw.
 #[derive(Debug)]
 pub(super) struct BrowsePicture {
     pub(super) lines: Vec<String>,
     pub(super) cursor: Option<(usize, usize)>,
-    /// Number of pages.
     pub(super) pages: usize,
 }
 

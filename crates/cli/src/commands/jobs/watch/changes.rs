@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::settings::{FILE, JOBS_FOLDER};
 
-/// The watch on the settings files.
 pub(super) struct SettingsWatch {
     #[cfg(target_os = "linux")]
     watched: linux::InotifyWatch,

@@ -44,7 +44,6 @@ pub(super) fn run(project: &LocalProject, json: bool) -> Result<Exit, CliError> 
 pub(in crate::commands) struct JobWatcher<'a> {
     project: &'a LocalProject,
     store: &'a Arc<dyn Store>,
-    /// The jobs, ready to run.
     ready: PreparedJobs,
     /// Reports changes of the settings, where the system supports it.
     changes: Option<SettingsWatch>,
@@ -289,7 +288,6 @@ impl WatchRound {
     }
 }
 
-/// Returns when the settings may have changed.
 async fn wait_for_change(changes: Option<&mut SettingsWatch>) {
     match changes {
         Some(changes) => changes.next().await,
@@ -318,14 +316,12 @@ impl WatcherLock {
     }
 }
 
-/// Returns the current watcher, if there is one.
 pub(crate) fn find_watcher(project: &LocalProject) -> Option<Holder> {
     let path = project.watcher_lock_path();
     let taken = path.exists() && matches!(FileLock::try_acquire(&path), Ok(None));
     taken.then(|| read_watcher(project))
 }
 
-/// Returns when there is no watcher any more.
 pub(crate) async fn wait_until_watcher_gone(project: &LocalProject) {
     // Without the lock there is nothing to wait for.
     let _ = FileLock::acquire(&project.watcher_lock_path()).await;

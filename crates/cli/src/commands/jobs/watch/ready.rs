@@ -24,11 +24,9 @@ pub(super) struct PreparedJobs {
     /// The project with these settings.
     project: LocalProject,
     defined: ConfiguredJobs,
-    /// The jobs by name.
     jobs: BTreeMap<String, PreparedJob>,
 }
 
-/// A job that is ready to run.
 struct PreparedJob {
     job: JobSettings,
     world: ScriptPerformer,
@@ -36,7 +34,6 @@ struct PreparedJob {
 }
 
 impl PreparedJobs {
-    /// Prepares the jobs of the settings of `project`.
     pub(super) async fn prepare(project: &LocalProject) -> Result<Self, CliError> {
         Self::prepare_after(project.clone(), &BTreeMap::new()).await
     }
@@ -99,7 +96,6 @@ impl PreparedJobs {
         }
     }
 
-    /// Returns the differences from earlier jobs.
     pub(super) fn difference_from(&self, before: &Self) -> JobsDifference {
         let now = &self.jobs;
         let then = &before.jobs;
@@ -113,7 +109,6 @@ impl PreparedJobs {
     }
 }
 
-/// Differences between two versions of the jobs.
 pub(super) struct JobsDifference {
     pub(super) added: Vec<String>,
     pub(super) changed: Vec<String>,
@@ -121,7 +116,6 @@ pub(super) struct JobsDifference {
 }
 
 impl JobsDifference {
-    /// Returns whether a job is new or changed.
     pub(super) fn is_new_or_changed(&self, name: &String) -> bool {
         self.added.contains(name) || self.changed.contains(name)
     }
