@@ -15,16 +15,12 @@ use super::{InboxError, JobsError, LandError, ScriptError, ServeError, TasksErro
 use crate::exit::Exit;
 use crate::problem::InputProblem;
 
-/// A command that could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// A name that is not a fault code.
     #[error("{0}")]
     UnknownCode(#[from] UnknownCode),
-    /// The limit of open files is too low.
     #[error("only {allowed} files can be open at once here; at least {needed} are needed")]
     Descriptors { allowed: u64, needed: u64 },
-    /// The input could not be opened or read.
     #[error("cannot read {place}: {source}")]
     Input {
         /// The path of the file, or "standard input".
@@ -40,16 +36,12 @@ pub(crate) enum CliError {
         line: u64,
         problem: String,
     },
-    /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
-    /// No run was ever started in this project.
     #[error("nothing was run yet in {}", root.display())]
     NothingHere { root: PathBuf },
-    /// No plan was built in this project yet.
     #[error("no build was run yet in {}", root.display())]
     NoBuild { root: PathBuf },
-    /// A name that does not exist.
     #[error("there is no {what} {name}")]
     Unknown {
         /// The kind of thing, such as a task or a build.
@@ -58,17 +50,14 @@ pub(crate) enum CliError {
         /// The command that lists the existing names.
         list: &'static str,
     },
-    /// A folder or file of Unstuck could not be created or used.
     #[error("cannot use {place}: {source}")]
     Folder { place: String, source: io::Error },
-    /// The holder of the project does not answer.
     #[error("{holder} has locked the project and does not answer: {source}")]
     NoAnswer {
         holder: Holder,
         /// The error of the connection to the control socket.
         source: io::Error,
     },
-    /// The holder of the project refused the request.
     #[error("{0}")]
     Refused(#[from] ClientError),
     /// A condition that has a fault code prevents the command.
@@ -77,10 +66,8 @@ pub(crate) enum CliError {
     /// Tasks that do not form a valid plan.
     #[error("{0}")]
     Plan(#[from] PlanError),
-    /// A command was not carried out.
     #[error("{0}")]
     Command(#[from] CommandError),
-    /// An answer was not taken.
     #[error("{0}")]
     Answer(#[from] AnswerError),
     /// A signature that this project has never recorded.
@@ -93,7 +80,6 @@ pub(crate) enum CliError {
     /// Files that a person wrote cannot be used as they are.
     #[error("{}", lines(.0))]
     Problems(Vec<InputProblem>),
-    /// No build is under way, or there never was one.
     #[error("there is no unfinished build here")]
     NoOpenBuild,
     /// A prefix that several tasks have in common.
@@ -105,7 +91,6 @@ pub(crate) enum CliError {
         /// Number of further tasks that it may mean.
         more: usize,
     },
-    /// The command does not fit the current state.
     #[error("cannot {verb}: {said}")]
     NotNow {
         verb: &'static str,
@@ -113,32 +98,21 @@ pub(crate) enum CliError {
         said: String,
         hint: String,
     },
-    /// A confirmation is needed and there is no terminal to ask at.
     #[error("there is no terminal to ask at: {question}")]
-    NoTerminal {
-        verb: &'static str,
-        /// The question that would have been asked.
-        question: String,
-    },
-    /// The result of a build cannot be merged or sent.
+    NoTerminal { verb: &'static str, question: String },
     #[error(transparent)]
     Land(#[from] LandError),
     /// A call of a script to `exec`, `mutate` or `fail` cannot be carried out.
     #[error(transparent)]
     Script(#[from] ScriptError),
-    /// A command about jobs cannot be carried out.
     #[error(transparent)]
     Jobs(#[from] JobsError),
-    /// An answer to a question cannot be accepted.
     #[error(transparent)]
     Inbox(#[from] InboxError),
-    /// There are no tasks to run.
     #[error(transparent)]
     Tasks(#[from] TasksError),
-    /// The server cannot run.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// An operation of the store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
 }

@@ -8,19 +8,15 @@ use unstuck_core::text::brief::plain_line;
 
 use crate::exit::Exit;
 
-/// The reason why the result of a build could not be merged or sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LandError {
-    /// A build without a branch, because nothing of it was saved.
     #[error("build {build} has no branch: nothing of it was saved")]
     NoBranch { build: BuildId },
-    /// The build and the operator's branch have no commit in common.
     #[error("build {build} and your branch have no commit in common")]
     NothingInCommon { build: BuildId },
     /// No branch is checked out (HEAD is detached).
     #[error("you are on no branch, so there is nothing to bring it to")]
     NoBranchHere,
-    /// The operator has uncommitted changes.
     #[error("you have changes that are not committed: {}", paths(.files))]
     Uncommitted { files: Vec<PathBuf> },
     /// The build changes files in which the operator has uncommitted check marks, and the marks have no
@@ -33,27 +29,18 @@ pub(crate) enum LandError {
     /// Untracked files are at paths that the merge would write.
     #[error("untracked files are in the way: {}", paths(.files))]
     InTheWay { files: Vec<PathBuf> },
-    /// A merge conflict: both sides changed the same lines.
     #[error("it conflicts: both sides changed {}", paths(.files))]
     Conflicts { branch: String, files: Vec<PathBuf> },
-    /// The commits of a build are not a linear sequence.
     #[error("the commits of build {build} are not a straight line")]
     NotInARow { build: BuildId },
-    /// Git has no user name for a commit.
     #[error("git does not know your name, so it cannot make a commit")]
     NoName,
-    /// The token for pull requests is missing.
     #[error("{variable} is not set, so no pull request can be opened")]
-    NoToken {
-        /// The environment variable that is expected to hold the token.
-        variable: String,
-    },
-    /// The remote is not at GitHub, so the repository for the pull request is unknown.
+    NoToken { variable: String },
     #[error(
         "the remote {remote} is not at GitHub, so it is not known where to open a pull request"
     )]
     NotAtGithub { remote: String },
-    /// A check fails on the commit that would be sent.
     #[error(
         "{code}: {} fails on that commit, so no pull request was opened\n{}",
         plain_line(.command),
@@ -65,7 +52,6 @@ pub(crate) enum LandError {
         command: String,
         output: String,
     },
-    /// The operator decided to leave the pull request out.
     #[error("this pull request was skipped, as decided before")]
     PullRequestLeftOut,
     /// The response of GitHub was lost, and the pull request cannot be looked up.

@@ -11,22 +11,15 @@ use unstuck_store::Holder;
 
 use crate::exit::Exit;
 
-/// The reason why a call of a script could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScriptError {
     /// A fault code about Unstuck itself, which a script may not state.
     #[error("{code} is about Unstuck itself")]
     AboutUs { code: Code },
-    /// No script is running around this call.
     #[error("this is not called from a script that Unstuck runs, or its run has ended")]
     NoScript,
-    /// An idempotency key that cannot be used.
     #[error("this key cannot be used: {why}")]
-    UnfitKey {
-        /// The rule that the key breaks.
-        why: &'static str,
-    },
-    /// There is no command to run.
+    UnfitKey { why: &'static str },
     #[error("there is no command to run")]
     NoCommand,
     /// The control socket that the run names for its holder does not answer.
@@ -69,20 +62,16 @@ impl ScriptError {
     }
 }
 
-/// The reason why a command about jobs could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobsError {
-    /// No job has this name.
     #[error("there is no job {name}")]
     NoSuchJob {
         name: String,
         /// Names of jobs that are similar.
         near: Vec<String>,
     },
-    /// Another process already runs the jobs of this project.
     #[error("{holder} runs the jobs of this project already")]
     Watched { holder: Holder },
-    /// The project has no jobs.
     #[error("there are no jobs in {}", root.display())]
     NoJobs { root: PathBuf },
 }
@@ -114,28 +103,20 @@ impl JobsError {
     }
 }
 
-/// The reason why there are no tasks to run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TasksError {
-    /// No task was named, and there is no folder of tasks.
     #[error("there is nothing to run: no tasks were named, and there is no folder tasks/")]
     Nothing,
-    /// The goal that was given is empty.
     #[error("there is nothing to run: the goal is empty")]
     EmptyGoal,
-    /// Every item of the plans that were named is ticked.
     #[error("there is nothing left to do: every item is ticked")]
     AllDone,
-    /// Another build is already at work on all of the tasks.
     #[error("build {build} is already working on all of this")]
     Begun { build: BuildId },
-    /// A folder without a task file.
     #[error("there is no task file in {}", folder.display())]
     EmptyFolder { folder: PathBuf },
-    /// A file that was named does not exist.
     #[error("there is no file {name}")]
     NotThere {
-        /// The name as given.
         name: String,
         /// A similar name in the same folder.
         near: Option<String>,
@@ -163,10 +144,8 @@ impl TasksError {
     }
 }
 
-/// The reason why an answer was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InboxError {
-    /// A word that the question does not offer.
     #[error("question {question} does not offer {word:?}")]
     NoSuchChoice {
         question: QuestionId,
@@ -178,10 +157,8 @@ pub(crate) enum InboxError {
     /// accepted without it.
     #[error("this answer needs a message")]
     NoGuidance { question: QuestionId },
-    /// The question is not about a change.
     #[error("question {question} is not about a change that could be shown")]
     NoChange { question: QuestionId },
-    /// The question has no lookup that could be repeated.
     #[error("question {question} has nothing that could be checked again")]
     NothingToCheck { question: QuestionId },
 }
@@ -204,23 +181,14 @@ impl InboxError {
     }
 }
 
-/// The reason why the server could not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    /// The address could not be bound.
     #[error("cannot listen at {address}: {source}")]
     NotBound { address: SocketAddr, source: io::Error },
-    /// Two projects have the same name.
     #[error("two projects are called {name}: {} and {}", roots[0].display(), roots[1].display())]
-    SameName {
-        name: String,
-        /// The roots of both projects.
-        roots: [PathBuf; 2],
-    },
-    /// The host name of the server is not valid.
+    SameName { name: String, roots: [PathBuf; 2] },
     #[error(transparent)]
     UnfitHost(#[from] InvalidPublicHost),
-    /// The access tokens could not be read or changed.
     #[error(transparent)]
     Access(#[from] AccessError),
 }

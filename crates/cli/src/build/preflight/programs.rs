@@ -48,7 +48,9 @@ enum MissingDependency {
     Program(String),
     /// A program that only setup could have installed.
     Installed(String),
+    /// A Python module.
     Module { python: String, module: String },
+    /// A file that is run.
     File(String),
 }
 

@@ -44,7 +44,9 @@ impl CardChoice {
 /// The current place of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BrowsePlace {
+    /// The list of questions.
     List,
+    /// A single question.
     Question {
         /// The selected choice. None is selected at first, so that a double Enter answers nothing.
         choice: Option<usize>,
@@ -59,10 +61,13 @@ pub(super) enum BrowsePlace {
 pub(super) enum BrowseAction {
     /// Draw only.
     Stay,
+    /// Load the questions again.
     Reload,
+    /// Record an answer.
     Answer { question: QuestionId, decision: Decision, guidance: Option<String> },
     /// Repeat the lookup whether an action happened.
     Check { question: QuestionId },
+    /// Leave the screen.
     Leave,
 }
 
