@@ -75,8 +75,6 @@ struct RequestErrorPage {
 
 /// Renders a page with a problem.
 pub(crate) fn render_error(problem: &Problem) -> Response {
-    let status =
-        StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let title = match problem.status() {
         404 => "There is nothing here",
         403 => "That is not for you to do",
@@ -87,5 +85,5 @@ pub(crate) fn render_error(problem: &Problem) -> Response {
         _ => "That did not work",
     };
     let page = RequestErrorPage { title, detail: problem.to_sentences(), style: style_name() };
-    render_page_with_status(status, &page)
+    render_page_with_status(problem.status_code(), &page)
 }

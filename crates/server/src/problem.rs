@@ -76,9 +76,13 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, format!("there is no {what} {name}"))
     }
 
-    /// Returns the HTTP status.
+    /// Returns the HTTP status as a number.
     pub const fn status(&self) -> u16 {
         self.status
+    }
+
+    pub(crate) fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     /// Returns the explanation of this occurrence.
@@ -139,7 +143,7 @@ impl From<ProjectHostError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status_code();
         let retry_after = self.retry_after_seconds;
         let mut response = (status, Json(self)).into_response();
         let headers = response.headers_mut();

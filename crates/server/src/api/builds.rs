@@ -19,7 +19,7 @@ use super::docs::{ApiOperation, ApiRouter};
 use super::problems::{Met, load_problems};
 use super::request::{ApiJsonBody, ApiQueryParams};
 use super::resolve::{self, ApiListQuery, ApiProjectQuery, ApiProjectRequest, InRoom, Listed};
-use super::{request, respond_with_etag};
+use super::{describe_command, request, respond_with_etag, respond_with_events, submit_command};
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
 use crate::project_host::{BuildStartRequest, ProjectHostError};
@@ -31,11 +31,8 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
 
 fn add_build_routes(api: ApiRouter) -> ApiRouter {
     let gone = (StatusCode::NOT_FOUND, "There is no such build.");
-    let order = |path, id, summary| {
-        ApiOperation::post(path, id, summary)
-            .with_query::<ApiProjectQuery>()
-            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
-            .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+    let command = |path, id, summary| {
+        describe_command(path, id, summary)
             .with_problem(gone.0, gone.1)
             .with_problem(StatusCode::CONFLICT, "It does not fit the state the build is in.")
     };
@@ -49,7 +46,7 @@ fn add_build_routes(api: ApiRouter) -> ApiRouter {
     .add_operation(
         ApiOperation::post("/api/v1/builds", "startBuild", "Start a build")
             .with_query::<ApiProjectQuery>()
-            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
+            .with_request_key(false)
             .with_body::<NewBuild>()
             .with_response::<InRoom<BuildRow>>(201, "It was started.")
             .with_problem(StatusCode::CONFLICT, "It cannot begin as things are.")
@@ -105,16 +102,16 @@ fn add_build_routes(api: ApiRouter) -> ApiRouter {
         get(get_report),
     )
     .add_operation(
-        order("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build"),
-        post(pause_build),
+        command("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build"),
+        post(|at, path| submit_build_command(at, path, |build| Command::Pause { build })),
     )
     .add_operation(
-        order("/api/v1/builds/{build}/resume", "resumeBuild", "Let a held build go on"),
-        post(resume_build),
+        command("/api/v1/builds/{build}/resume", "resumeBuild", "Let a held build go on"),
+        post(|at, path| submit_build_command(at, path, |build| Command::Resume { build })),
     )
     .add_operation(
-        order("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build"),
-        post(cancel_build),
+        command("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build"),
+        post(|at, path| submit_build_command(at, path, |build| Command::Cancel { build })),
     )
     .add_operation(
         ApiOperation::post(
@@ -130,18 +127,19 @@ fn add_build_routes(api: ApiRouter) -> ApiRouter {
 }
 
 fn add_task_routes(api: ApiRouter) -> ApiRouter {
-    let operation = |path, id, summary| {
-        ApiOperation::post(path, id, summary)
-            .with_query::<ApiProjectQuery>()
-            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
-            .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+    let command = |path, id, summary| {
+        describe_command(path, id, summary)
             .with_problem(StatusCode::NOT_FOUND, "There is no such task in this build.")
             .with_problem(StatusCode::CONFLICT, "It does not fit the state the task is in.")
     };
-    let (retry_at, skip_at) =
-        ("/api/v1/builds/{build}/tasks/{task}/retry", "/api/v1/builds/{build}/tasks/{task}/skip");
-    api.add_operation(operation(retry_at, "retryTask", "Do a task after all"), post(retry_task))
-        .add_operation(operation(skip_at, "skipTask", "Leave a task out"), post(skip_task))
+    api.add_operation(
+        command("/api/v1/builds/{build}/tasks/{task}/retry", "retryTask", "Do a task after all"),
+        post(|at, path| submit_task_command(at, path, |task| Command::Retry { task })),
+    )
+    .add_operation(
+        command("/api/v1/builds/{build}/tasks/{task}/skip", "skipTask", "Leave a task out"),
+        post(|at, path| submit_task_command(at, path, |task| Command::Skip { task })),
+    )
 }
 
 async fn list_builds(
@@ -267,28 +265,13 @@ pub(crate) async fn load_report(
         .ok_or_else(|| Problem::not_found("build", build))
 }
 
-async fn pause_build(
+async fn submit_build_command(
     at: ApiProjectRequest,
     Path(build): Path<String>,
+    command: fn(BuildId) -> Command,
 ) -> Result<Response, Problem> {
     let build = find_build(&at.project, &build).await?.id;
-    super::submit_order(&at, Command::Pause { build }).await
-}
-
-async fn resume_build(
-    at: ApiProjectRequest,
-    Path(build): Path<String>,
-) -> Result<Response, Problem> {
-    let build = find_build(&at.project, &build).await?.id;
-    super::submit_order(&at, Command::Resume { build }).await
-}
-
-async fn cancel_build(
-    at: ApiProjectRequest,
-    Path(build): Path<String>,
-) -> Result<Response, Problem> {
-    let build = find_build(&at.project, &build).await?.id;
-    super::submit_order(&at, Command::Cancel { build }).await
+    submit_command(&at, command(build)).await
 }
 
 async fn kick_build(at: ApiProjectRequest, Path(build): Path<String>) -> Result<Response, Problem> {
@@ -303,30 +286,26 @@ async fn kick_build(at: ApiProjectRequest, Path(build): Path<String>) -> Result<
             Err(refused) => return Err(refused.into()),
         }
     }
-    Ok(super::respond_with_events(&at.project, &events))
+    Ok(respond_with_events(&at.project, &events))
 }
 
-async fn retry_task(
+async fn submit_task_command(
     at: ApiProjectRequest,
     Path((build, task)): Path<(String, String)>,
+    command: fn(TaskId) -> Command,
 ) -> Result<Response, Problem> {
-    let task = find_task(&at, &build, &task).await?;
-    super::submit_order(&at, Command::Retry { task }).await
+    let build = BuildId(resolve::parse_number("build", 'b', &build)?);
+    let task = TaskId(resolve::parse_number("task", 't', &task)?);
+    let task = load_task(&at.project, build, task).await?.id;
+    submit_command(&at, command(task)).await
 }
 
-async fn skip_task(
-    at: ApiProjectRequest,
-    Path((build, task)): Path<(String, String)>,
-) -> Result<Response, Problem> {
-    let task = find_task(&at, &build, &task).await?;
-    super::submit_order(&at, Command::Skip { task }).await
-}
-
-/// Returns the id of the named task, if it belongs to the build.
-async fn find_task(at: &ApiProjectRequest, build: &str, task: &str) -> Result<TaskId, Problem> {
-    let build = BuildId(resolve::parse_number("build", 'b', build)?);
-    let id = TaskId(resolve::parse_number("task", 't', task)?);
-    let row =
-        at.project.store.load_task(&at.project.name, id).await?.filter(|row| row.build == build);
-    row.map(|row| row.id).ok_or_else(|| Problem::not_found("task", id))
+/// Returns a task, if it belongs to the build.
+pub(crate) async fn load_task(
+    room: &HostedProject,
+    build: BuildId,
+    task: TaskId,
+) -> Result<TaskRow, Problem> {
+    let row = room.store.load_task(&room.name, task).await?.filter(|row| row.build == build);
+    row.ok_or_else(|| Problem::not_found("task", task))
 }

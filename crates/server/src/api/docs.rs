@@ -11,6 +11,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
+use super::request::{KEY_HEADER, KEY_HEADER_DESCRIPTION};
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
 use crate::server_state::SharedServerState;
@@ -88,10 +89,11 @@ impl ApiOperation {
         Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
     }
 
-    pub(crate) fn with_header(mut self, name: &str, required: bool, description: &str) -> Self {
+    /// Adds the header of the idempotency key.
+    pub(crate) fn with_request_key(mut self, required: bool) -> Self {
         self.parameters.push(json!({
-            "name": name, "in": "header", "required": required,
-            "description": description, "schema": { "type": "string" },
+            "name": KEY_HEADER, "in": "header", "required": required,
+            "description": KEY_HEADER_DESCRIPTION, "schema": { "type": "string" },
         }));
         self
     }

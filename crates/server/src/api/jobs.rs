@@ -4,23 +4,20 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use unstuck_core::engine::{Command, EventEnvelope, TaskId};
+use unstuck_core::engine::{Command, TaskId};
 
 use super::docs::{ApiOperation, ApiRouter};
 use super::request::ApiQueryParams;
 use super::resolve::{self, ApiProjectQuery, ApiProjectRequest, InRoom, Listed};
-use super::{request, respond_with_etag};
+use super::{describe_command, respond_with_etag, submit_command};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::project_host::JobOverview;
 use crate::server_state::SharedServerState;
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
-    let operation = |path, id, summary| {
-        ApiOperation::post(path, id, summary)
-            .with_query::<ApiProjectQuery>()
-            .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
-            .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+    let command = |path, id, summary| {
+        describe_command(path, id, summary)
             .with_problem(StatusCode::NOT_FOUND, "There is no such job.")
             .with_problem(StatusCode::CONFLICT, "It does not fit the state the job is in.")
     };
@@ -30,14 +27,17 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
             .with_response::<Listed<InRoom<JobOverview>>>(200, "All of them."),
         get(list_jobs),
     )
-    .add_operation(operation("/api/v1/jobs/{job}/run", "runJob", "Run a job now"), post(run_job))
     .add_operation(
-        operation("/api/v1/jobs/{job}/pause", "pauseJob", "Leave a job alone when its time comes"),
-        post(pause_job),
+        command("/api/v1/jobs/{job}/run", "runJob", "Run a job now"),
+        post(|at, path| submit_job_command(at, path, |task| Command::FireJob { task })),
     )
     .add_operation(
-        operation("/api/v1/jobs/{job}/resume", "resumeJob", "Run a job at its times again"),
-        post(resume_job),
+        command("/api/v1/jobs/{job}/pause", "pauseJob", "Leave a job alone when its time comes"),
+        post(|at, path| submit_job_command(at, path, |task| Command::HoldJob { task })),
+    )
+    .add_operation(
+        command("/api/v1/jobs/{job}/resume", "resumeJob", "Run a job at its times again"),
+        post(|at, path| submit_job_command(at, path, |task| Command::ReleaseJob { task })),
     )
 }
 
@@ -55,19 +55,13 @@ async fn list_jobs(
     Ok(respond_with_etag(&headers, &Listed { items, next: None }))
 }
 
-async fn run_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Response, Problem> {
+async fn submit_job_command(
+    at: ApiProjectRequest,
+    Path(job): Path<String>,
+    command: fn(TaskId) -> Command,
+) -> Result<Response, Problem> {
     let task = find_job(&at, &job).await?;
-    super::submit_order(&at, Command::FireJob { task }).await
-}
-
-async fn pause_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Response, Problem> {
-    let task = find_job(&at, &job).await?;
-    super::submit_order(&at, Command::HoldJob { task }).await
-}
-
-async fn resume_job(at: ApiProjectRequest, Path(job): Path<String>) -> Result<Response, Problem> {
-    let task = find_job(&at, &job).await?;
-    super::submit_order(&at, Command::ReleaseJob { task }).await
+    submit_command(&at, command(task)).await
 }
 
 async fn find_job(at: &ApiProjectRequest, name: &str) -> Result<TaskId, Problem> {

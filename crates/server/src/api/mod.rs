@@ -21,13 +21,13 @@ use crate::problem::Problem;
 use crate::response_cache::TaggedJson;
 use crate::server_state::{HostedProject, SharedServerState};
 
-use docs::ApiRouter;
-use resolve::ApiProjectRequest;
+use docs::{ApiOperation, ApiRouter};
+use resolve::{ApiProjectQuery, ApiProjectRequest};
 
-pub(crate) use builds::{load_build, load_report};
+pub(crate) use builds::{load_build, load_report, load_task};
 pub(crate) use problems::{Stands, load_problems};
 pub use questions::Asked;
-pub(crate) use questions::{Choice, load_asked, record_answer};
+pub(crate) use questions::{Choice, record_answer, require_question};
 
 /// Returns all routes of the API, and their description.
 pub(crate) fn api_routes() -> (Router<SharedServerState>, Value) {
@@ -47,8 +47,16 @@ fn respond_with_etag(headers: &HeaderMap, value: &impl Serialize) -> Response {
     }
 }
 
+/// Describes an operation that submits a command to a project and responds with its events.
+fn describe_command(path: &'static str, id: &'static str, summary: &'static str) -> ApiOperation {
+    ApiOperation::post(path, id, summary)
+        .with_query::<ApiProjectQuery>()
+        .with_request_key(false)
+        .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
+}
+
 /// Submits a command, and returns its events: none if the same request came before.
-async fn submit_order(at: &ApiProjectRequest, command: Command) -> Result<Response, Problem> {
+async fn submit_command(at: &ApiProjectRequest, command: Command) -> Result<Response, Problem> {
     let request = request::parse_request_key(&at.headers, "order", &command)?;
     let events =
         at.project.host.submit_command(at.caller.make_order(request).wrap_command(command)).await?;

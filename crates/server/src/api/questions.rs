@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, EventEnvelope, QuestionId};
+use unstuck_core::engine::{Command, QuestionId};
 use unstuck_core::question::Decision;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 use unstuck_store::{Answer, AnswerError, QuestionPage, Store, StoreError};
@@ -18,7 +18,7 @@ use unstuck_store::{Answer, AnswerError, QuestionPage, Store, StoreError};
 use super::docs::{ApiOperation, ApiRouter};
 use super::request::{ApiJsonBody, ApiQueryParams, LongPoll};
 use super::resolve::{self, ApiProjectQuery, ApiProjectRequest, Listed};
-use super::{request, respond_with_etag};
+use super::{describe_command, respond_with_etag, submit_command};
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
 use crate::server_state::{HostedProject, SharedServerState};
@@ -95,15 +95,12 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
         post(answer_question),
     )
     .add_operation(
-        ApiOperation::post(
+        describe_command(
             "/api/v1/questions/{question}/check",
             "checkQuestion",
             "Look again whether an action happened",
         )
         .with_role(AccessRole::Answerer)
-        .with_query::<ApiProjectQuery>()
-        .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
-        .with_response::<Vec<EventEnvelope<'_>>>(200, "What came of it.")
         .with_problem(StatusCode::NOT_FOUND, "There is no such question.")
         .with_problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
         post(check_question),
@@ -252,7 +249,10 @@ async fn get_question(
     Ok(respond_with_etag(&headers, &visible_question(asked, &caller)))
 }
 
-async fn require_question(room: &HostedProject, id: QuestionId) -> Result<Asked, Problem> {
+pub(crate) async fn require_question(
+    room: &HostedProject,
+    id: QuestionId,
+) -> Result<Asked, Problem> {
     let asked = load_asked(room.store.as_ref(), &room.name, id).await?;
     asked.ok_or_else(|| Problem::not_found("question", id))
 }
@@ -321,7 +321,7 @@ async fn check_question(
 ) -> Result<Response, Problem> {
     let question = QuestionId(resolve::parse_number("question", 'q', &question)?);
     require_question(&at.project, question).await?;
-    super::submit_order(&at, Command::CheckAgain { question }).await
+    submit_command(&at, Command::CheckAgain { question }).await
 }
 
 /// Reads a question of a project, as every surface shows it.

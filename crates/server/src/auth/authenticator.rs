@@ -125,10 +125,7 @@ impl Authenticator {
     /// Returns the caller that a token authenticates, if it is valid.
     fn find_token_caller(&self, text: &str) -> Result<Option<Caller>, Problem> {
         let Some(token) = AccessToken::parse(text) else { return Ok(None) };
-        let entry = self
-            .tokens
-            .find_by_token(&token, self.now())
-            .map_err(|error| access_unavailable_error(&error))?;
+        let entry = self.tokens.find_by_token(&token, self.now())?;
         Ok(entry.map(|entry| entry.to_caller()))
     }
 
@@ -148,11 +145,7 @@ impl Authenticator {
         let now = self.now();
         for cookie in read_session_cookies(headers) {
             let Some(session) = LoginSession::unseal(&self.key, cookie, now) else { continue };
-            if self
-                .lock_used_ids()
-                .is_used(session.id())
-                .map_err(|error| access_unavailable_error(&error))?
-            {
+            if self.lock_used_ids().is_used(session.id())? {
                 continue;
             }
             if let Some(caller) = self.resolve_session_origin(&session.opened, now)? {
@@ -170,10 +163,7 @@ impl Authenticator {
     ) -> Result<Option<Caller>, Problem> {
         match opened {
             LoginSessionOrigin::Token { id, print } => {
-                let entry = self
-                    .tokens
-                    .find_unchanged(*id, print, now)
-                    .map_err(|error| access_unavailable_error(&error))?;
+                let entry = self.tokens.find_unchanged(*id, print, now)?;
                 Ok(entry.map(|entry| entry.to_caller()))
             }
             LoginSessionOrigin::Link { name, project, .. } => {
@@ -341,14 +331,16 @@ fn missing_token_error() -> Problem {
         .with_hint("send the header `Authorization: Bearer TOKEN`; `unstuck token make` makes one")
 }
 
-/// Returns the problem for unusable access files: all requests are refused, and the log has the
-/// cause for the operator.
-pub(super) fn access_unavailable_error(error: &AccessError) -> Problem {
-    tracing::error!(%error, hint = error.hint(), "all requests are refused");
-    let detail = "it cannot be told just now who is let in here";
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-        .with_hint("the operator of this server finds out more with `unstuck token list`")
-        .with_retry_after(30)
+/// Access files that cannot be used: all requests are refused, and the log has the cause for the
+/// operator.
+impl From<AccessError> for Problem {
+    fn from(error: AccessError) -> Self {
+        tracing::error!(%error, hint = error.hint(), "all requests are refused");
+        let detail = "it cannot be told just now who is let in here";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+            .with_hint("the operator of this server finds out more with `unstuck token list`")
+            .with_retry_after(30)
+    }
 }
 
 /// Formats a refusal: as a page for a browser, else as a problem for a program.

@@ -5,9 +5,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::authenticator::{
-    Authenticator, access_unavailable_error, see_other, unknown_token_error,
-};
+use super::authenticator::{Authenticator, see_other, unknown_token_error};
 use super::caller::{AccessRole, Caller, TokenId};
 use super::error::AccessError;
 use super::link::{AnswererLink, ChoiceLink, EntryLink, LinkError, SignedLink};
@@ -95,7 +93,7 @@ impl Authenticator {
         let problem = match opened {
             Ok(Some(Some(entered))) => return LoginOutcome::In(entered.redirect_to(&next)),
             Ok(_) => self.record_failure(visit, unknown_token_error()),
-            Err(error) => access_unavailable_error(&error),
+            Err(error) => error.into(),
         };
         LoginOutcome::Page(LoginPage { next, problem: Some(problem) })
     }
@@ -104,9 +102,8 @@ impl Authenticator {
     pub fn log_out(&self, visit: &AuthRequestContext) -> Result<Response, Problem> {
         if let Some(session) = &visit.session {
             let now = self.now();
-            let spent =
-                self.lock_used_ids().use_once(session.id(), LoginSession::latest_expiry(now), now);
-            spent.map_err(|error| access_unavailable_error(&error))?;
+            let expiry = LoginSession::latest_expiry(now);
+            self.lock_used_ids().use_once(session.id(), expiry, now)?;
         }
         let mut response = see_other(&LocalPath::home_page().login_url());
         if let Some(cookie) = clear_session_cookie(visit.secure) {
@@ -138,16 +135,10 @@ impl Authenticator {
         }
         let EntryLink { token, id, expires_at } = link;
         let now = self.now();
-        let spent = self
-            .lock_used_ids()
-            .use_once(&id, expires_at, now)
-            .map_err(|error| access_unavailable_error(&error))?;
-        if !spent {
+        if !self.lock_used_ids().use_once(&id, expires_at, now)? {
             return Err(LinkError::Used.into());
         }
-        let entered = self
-            .open_session_by_id(visit, token)
-            .map_err(|error| access_unavailable_error(&error))?;
+        let entered = self.open_session_by_id(visit, token)?;
         Ok(entered.ok_or_else(unknown_token_error)?.redirect_to(&LocalPath::home_page()))
     }
 
@@ -170,8 +161,7 @@ impl Authenticator {
                     OpenedLoginSession { cookie: None }
                 } else {
                     let AnswererLink { name, project, expires_at: ends_at } = link.clone();
-                    self.open_session(visit, LoginSessionOrigin::Link { name, project, ends_at })
-                        .map_err(|error| access_unavailable_error(&error))?
+                    self.open_session(visit, LoginSessionOrigin::Link { name, project, ends_at })?
                 };
                 Ok(SignedLinkTarget::Questions(link, entered))
             }

@@ -120,14 +120,17 @@ impl Caller {
     }
 }
 
+/// Returns what the access check has found out. A route without the check stays closed.
+fn require_extension<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, Problem> {
+    let found = parts.extensions.get::<T>().cloned();
+    found.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "there is no valid session here"))
+}
+
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let caller = parts.extensions.get::<Self>().cloned();
-        // A route without the access check stays closed.
-        caller
-            .ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "there is no valid session here"))
+        require_extension(parts)
     }
 }
 
@@ -143,9 +146,7 @@ impl<S: Sync> FromRequestParts<S> for AuthRequestContext {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let visit = parts.extensions.get::<Self>().cloned();
-        visit
-            .ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "there is no valid session here"))
+        require_extension(parts)
     }
 }
 

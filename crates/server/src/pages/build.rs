@@ -1,7 +1,7 @@
 //! The page of a build: its state, its tasks, its events and its cost.
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
@@ -13,15 +13,14 @@ use unstuck_store::tables::TaskRow;
 
 use super::activity::{self, ActivityFeed};
 use super::chart::{self, BarChart};
-use super::frame::{PageFrame, SiteSection, TimeLabel};
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use super::work::BuildCard;
-use super::{PageError, encode_segment, find_project};
+use super::{PageError, encode_segment};
 use crate::api::load_build;
-use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::auth::AccessRole;
 use crate::html::render_page;
 use crate::problem::Problem;
 use crate::project_host::ProjectHostError;
-use crate::server_state::SharedServerState;
 
 #[derive(Template)]
 #[template(path = "build.html")]
@@ -146,15 +145,13 @@ pub(super) struct ActivityQuery {
 }
 
 pub(super) async fn show_build(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
+    request: PageRequest,
     Path((project, build)): Path<(String, u32)>,
     Query(part): Query<ActivityQuery>,
 ) -> Result<Response, PageError> {
-    let room = find_project(&site, &caller, &project)?;
+    let room = request.find_project(&project)?;
     let title = format!("{project}, build {build}");
-    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Work, title).await?;
+    let frame = PageFrame::new(&request, SiteSection::Work, title).await?;
     let row = load_build(&room, BuildId(build)).await?;
     let tasks = room.store.load_build_tasks(&room.name, row.id).await?;
     let feed = activity::load_feed(&room, row.id, &tasks, part.before, frame.now).await?;
@@ -168,15 +165,14 @@ pub(super) async fn show_build(
 }
 
 /// Carries out an operator's command about a build.
-pub(super) async fn handle_build_order(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    Path((project, build, order)): Path<(String, u32, String)>,
+pub(super) async fn submit_build_command(
+    request: PageRequest,
+    Path((project, build, action)): Path<(String, u32, String)>,
 ) -> Result<Response, PageError> {
-    caller.require_role(AccessRole::Operator)?;
-    let room = find_project(&site, &caller, &project)?;
+    request.caller.require_role(AccessRole::Operator)?;
+    let room = request.find_project(&project)?;
     let build = load_build(&room, BuildId(build)).await?.id;
-    let commands = match order.as_str() {
+    let commands = match action.as_str() {
         "pause" => vec![Command::Pause { build }],
         "resume" => vec![Command::Resume { build }],
         "cancel" => vec![Command::Cancel { build }],
@@ -184,9 +180,9 @@ pub(super) async fn handle_build_order(
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
     for command in commands {
-        match room.host.submit_command(caller.attribute_command(command)).await {
+        match room.host.submit_command(request.caller.attribute_command(command)).await {
             // A wait that has ended meanwhile is no error.
-            Err(ProjectHostError::NotNow(_)) if order == "kick" => {}
+            Err(ProjectHostError::NotNow(_)) if action == "kick" => {}
             decided => drop(decided?),
         }
     }

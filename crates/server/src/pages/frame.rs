@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unstuck_core::text::brief::render_duration;
@@ -10,7 +12,7 @@ use unstuck_core::time::{Span, Time};
 use crate::auth::{AccessRole, Caller, CsrfToken};
 use crate::html;
 use crate::problem::Problem;
-use crate::server_state::SharedServerState;
+use crate::server_state::{HostedProject, SharedServerState};
 
 /// Maximum age that is shown as "just now".
 const JUST_NOW_WITHIN: Span = Span::from_secs(10);
@@ -22,6 +24,38 @@ pub(super) enum SiteSection {
     Jobs,
     Problems,
     Settings,
+}
+
+/// A request of an authenticated person.
+pub(super) struct PageRequest {
+    pub(super) site: SharedServerState,
+    pub(super) caller: Caller,
+    csrf: CsrfToken,
+}
+
+impl FromRequestParts<SharedServerState> for PageRequest {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        site: &SharedServerState,
+    ) -> Result<Self, Problem> {
+        let caller = Caller::from_request_parts(parts, site).await?;
+        let Ok(csrf) = CsrfToken::from_request_parts(parts, site).await;
+        Ok(Self { site: Arc::clone(site), caller, csrf })
+    }
+}
+
+impl PageRequest {
+    /// Returns a project that the caller may see.
+    pub(super) fn find_project(&self, name: &str) -> Result<Arc<HostedProject>, Problem> {
+        super::find_project(&self.site, &self.caller, name)
+    }
+
+    /// Returns the projects that the caller may see, ordered by name.
+    pub(super) fn projects(&self) -> impl Iterator<Item = &Arc<HostedProject>> {
+        self.site.visible_projects(&self.caller)
+    }
 }
 
 pub(super) struct PageFrame {
@@ -44,16 +78,15 @@ impl PageFrame {
     /// Makes the frame. It comes before any other read, so that no event is missed between reading
     /// and following.
     pub(super) async fn new(
-        site: &SharedServerState,
-        caller: &Caller,
-        csrf: &CsrfToken,
+        request: &PageRequest,
         here: SiteSection,
         title: impl Into<String>,
     ) -> Result<Self, Problem> {
+        let PageRequest { site, caller, csrf } = request;
         let position = site.current_cursor(caller).to_opaque();
         let mut waiting = 0;
         let mut projects = 0;
-        for room in site.visible_projects(caller) {
+        for room in request.projects() {
             waiting += room.store.count_unanswered(&room.name).await?;
             projects += 1;
         }

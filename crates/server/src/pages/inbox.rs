@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
@@ -14,14 +14,13 @@ use unstuck_core::text::brief::plain_line;
 use unstuck_store::QuestionPage;
 use unstuck_store::tables::QuestionStatus;
 
-use super::frame::{PageFrame, SiteSection, TimeLabel};
+use super::PageError;
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use super::work::{BuildCard, load_build_cards};
-use super::{PageError, find_project};
-use crate::api::{Asked, Choice, load_asked, record_answer};
-use crate::auth::{Caller, CsrfToken};
+use crate::api::{Asked, Choice, record_answer, require_question};
 use crate::html::{render_page, render_page_with_status};
 use crate::problem::Problem;
-use crate::server_state::{HostedProject, QuestionAudience, SharedServerState};
+use crate::server_state::{HostedProject, QuestionAudience};
 
 /// Maximum number of recent answers that are shown.
 const LATELY_MAX: usize = 5;
@@ -209,15 +208,11 @@ fn describe_outcome(asked: &Asked, frame: &PageFrame) -> Option<QuestionCardOutc
     }
 }
 
-pub(super) async fn show_inbox(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
-) -> Result<Response, PageError> {
-    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Inbox, "Inbox").await?;
+pub(super) async fn show_inbox(request: PageRequest) -> Result<Response, PageError> {
+    let frame = PageFrame::new(&request, SiteSection::Inbox, "Inbox").await?;
     let mut cards = Vec::new();
     let mut lately = Vec::new();
-    for room in site.visible_projects(&caller) {
+    for room in request.projects() {
         let answers = room.store.load_pending_answers(&room.name).await?;
         let mut rows = room.store.load_questions(&room.name, Some(QuestionStatus::Pending)).await?;
         let newest =
@@ -239,7 +234,7 @@ pub(super) async fn show_inbox(
     lately.sort_by_key(|(ended_at, _)| std::cmp::Reverse(*ended_at));
     lately.truncate(LATELY_MAX);
     let plain = |cards: Vec<(_, QuestionCard)>| cards.into_iter().map(|(_, card)| card).collect();
-    let glances = load_build_cards(&site, &caller, frame.now).await?;
+    let glances = load_build_cards(&request, frame.now).await?;
     Ok(render_page(&InboxPage { cards: plain(cards), lately: plain(lately), glances, frame }))
 }
 
@@ -254,28 +249,23 @@ async fn load_task_names(room: &HostedProject, asked: &Asked) -> Result<Vec<Stri
 }
 
 pub(super) async fn show_question(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
+    request: PageRequest,
     Path((project, question)): Path<(String, u32)>,
 ) -> Result<Response, PageError> {
-    let room = find_project(&site, &caller, &project)?;
-    render_question(&site, &caller, &csrf, &room, QuestionId(question), None).await
+    let room = request.find_project(&project)?;
+    render_question(&request, &room, QuestionId(question), None).await
 }
 
 async fn render_question(
-    site: &SharedServerState,
-    caller: &Caller,
-    csrf: &CsrfToken,
+    request: &PageRequest,
     room: &HostedProject,
     id: QuestionId,
     refused: Option<Problem>,
 ) -> Result<Response, PageError> {
     let title = format!("Question {}", id.0);
-    let frame = PageFrame::new(site, caller, csrf, SiteSection::Inbox, title).await?;
+    let frame = PageFrame::new(request, SiteSection::Inbox, title).await?;
     let frame = if refused.is_some() { frame.answering_form() } else { frame };
-    let asked = load_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
-    let asked = asked.ok_or_else(|| Problem::not_found("question", id))?;
+    let asked = require_question(room, id).await?;
     let names = load_task_names(room, &asked).await?;
     let card = QuestionCard::new(room, &asked, &names, &frame);
     let operators = frame.sees_detail().then(|| QuestionOperatorDetails {
@@ -286,9 +276,9 @@ async fn render_question(
         code: asked.row.code.map(|code| code.to_string()),
         signature: asked.row.signature.clone(),
     });
-    let status = refused.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
+    let status = refused.as_ref().map_or(StatusCode::OK, Problem::status_code);
     let shown = QuestionDetailPage { frame, card, refused, operators };
-    Ok(render_page_with_status(status.unwrap_or(StatusCode::OK), &shown))
+    Ok(render_page_with_status(status, &shown))
 }
 
 #[derive(Deserialize)]
@@ -299,40 +289,31 @@ pub(super) struct AnswerForm {
 }
 
 pub(super) async fn submit_answer(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
+    request: PageRequest,
     Path((project, question)): Path<(String, u32)>,
     Form(sent): Form<AnswerForm>,
 ) -> Result<Response, PageError> {
-    let room = find_project(&site, &caller, &project)?;
+    let room = request.find_project(&project)?;
     let id = QuestionId(question);
     let choice = Choice { decision: sent.decision, guidance: Some(sent.guidance) };
-    match record_answer(&site, &room, &caller, id, &choice).await {
+    match record_answer(&request.site, &room, &request.caller, id, &choice).await {
         Ok(_) => Ok(Redirect::to("/").into_response()),
         // The page shows why the answer was refused, and the state of the question.
-        Err(problem) => render_question(&site, &caller, &csrf, &room, id, Some(problem)).await,
+        Err(problem) => render_question(&request, &room, id, Some(problem)).await,
     }
 }
 
 /// Checks again whether an action was performed.
 pub(super) async fn check_question(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
+    request: PageRequest,
     Path((project, question)): Path<(String, u32)>,
 ) -> Result<Response, PageError> {
-    let room = find_project(&site, &caller, &project)?;
+    let room = request.find_project(&project)?;
     let id = QuestionId(question);
-    match room
-        .host
-        .submit_command(caller.attribute_command(Command::CheckAgain { question: id }))
-        .await
-    {
+    let command = request.caller.attribute_command(Command::CheckAgain { question: id });
+    match room.host.submit_command(command).await {
         Ok(_) => Ok(Redirect::to(&format!("/q/{}/{}", super::encode_segment(&project), id.0))
             .into_response()),
-        Err(refused) => {
-            render_question(&site, &caller, &csrf, &room, id, Some(refused.into())).await
-        }
+        Err(refused) => render_question(&request, &room, id, Some(refused.into())).await,
     }
 }

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::{Command, TaskState};
 
-use super::frame::{PageFrame, SiteSection};
-use super::{PageError, find_project};
-use crate::auth::{AccessRole, Caller, CsrfToken};
+use super::PageError;
+use super::frame::{PageFrame, PageRequest, SiteSection};
+use crate::auth::AccessRole;
 use crate::html::render_page;
 use crate::problem::Problem;
 use crate::project_host::{JobOverview, Stand};
-use crate::server_state::SharedServerState;
 
 #[derive(Template)]
 #[template(path = "jobs.html")]
@@ -31,14 +30,10 @@ struct JobCard {
     question: Option<u32>,
 }
 
-pub(super) async fn show_jobs(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
-) -> Result<Response, PageError> {
-    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Jobs, "Jobs").await?;
+pub(super) async fn show_jobs(request: PageRequest) -> Result<Response, PageError> {
+    let frame = PageFrame::new(&request, SiteSection::Jobs, "Jobs").await?;
     let mut jobs = Vec::new();
-    for room in site.visible_projects(&caller) {
+    for room in request.projects() {
         for job in room.host.list_jobs().await? {
             let mood = match job.standing {
                 Stand::Running => "working",
@@ -57,22 +52,21 @@ pub(super) async fn show_jobs(
 }
 
 /// Carries out an operator's command about a job.
-pub(super) async fn handle_job_order(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    Path((project, job, order)): Path<(String, String, String)>,
+pub(super) async fn submit_job_command(
+    request: PageRequest,
+    Path((project, job, action)): Path<(String, String, String)>,
 ) -> Result<Response, PageError> {
-    caller.require_role(AccessRole::Operator)?;
-    let room = find_project(&site, &caller, &project)?;
+    request.caller.require_role(AccessRole::Operator)?;
+    let room = request.find_project(&project)?;
     let known = room.host.list_jobs().await?;
     let task = known.iter().find(|known| known.name == job).and_then(JobOverview::task_id);
     let task = task.ok_or_else(|| Problem::not_found("job", &job))?;
-    let command = match order.as_str() {
+    let command = match action.as_str() {
         "run" => Command::FireJob { task },
         "pause" => Command::HoldJob { task },
         "resume" => Command::ReleaseJob { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
-    room.host.submit_command(caller.attribute_command(command)).await?;
+    room.host.submit_command(request.caller.attribute_command(command)).await?;
     Ok(Redirect::to("/jobs").into_response())
 }

@@ -39,11 +39,11 @@ pub(crate) fn page_routes(door: &Arc<Authenticator>) -> Router<SharedServerState
         .route("/work", get(work::show_work))
         .route("/work/{project}/{build}", get(build::show_build))
         .route("/work/{project}/{build}/report", get(report::show_report))
-        .route("/work/{project}/{build}/{order}", post(build::handle_build_order))
+        .route("/work/{project}/{build}/{action}", post(build::submit_build_command))
         .route("/work/{project}/{build}/tasks/{task}", get(task::show_task))
-        .route("/work/{project}/{build}/tasks/{task}/{order}", post(task::handle_task_order))
+        .route("/work/{project}/{build}/tasks/{task}/{action}", post(task::submit_task_command))
         .route("/jobs", get(jobs::show_jobs))
-        .route("/jobs/{project}/{job}/{order}", post(jobs::handle_job_order))
+        .route("/jobs/{project}/{job}/{action}", post(jobs::submit_job_command))
         .route("/problems", get(problems::show_problems))
 }
 

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::State;
 use axum::response::Response;
 use unstuck_core::text::failure_phrase;
 use unstuck_core::time::Time;
 
 use super::PageError;
-use super::frame::{PageFrame, SiteSection, TimeLabel};
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use crate::api::{Stands, load_problems};
-use crate::auth::{AccessRole, Caller, CsrfToken};
+use crate::auth::AccessRole;
 use crate::html::render_page;
 use crate::problem::to_sentence;
-use crate::server_state::SharedServerState;
 
 /// Maximum number of problems that are shown.
 const PROBLEMS_MAX: usize = 200;
@@ -55,15 +53,11 @@ struct ProblemsPageRow {
     mood: &'static str,
 }
 
-pub(super) async fn show_problems(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
-) -> Result<Response, PageError> {
-    caller.require_role(AccessRole::Viewer)?;
-    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Problems, "Problems").await?;
+pub(super) async fn show_problems(request: PageRequest) -> Result<Response, PageError> {
+    request.caller.require_role(AccessRole::Viewer)?;
+    let frame = PageFrame::new(&request, SiteSection::Problems, "Problems").await?;
     let mut rows = Vec::new();
-    for room in site.visible_projects(&caller) {
+    for room in request.projects() {
         for row in load_problems(room).await? {
             let (stands, mood) = match row.stands {
                 Stands::Open => (OPEN, "asks"),

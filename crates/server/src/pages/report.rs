@@ -1,18 +1,16 @@
 //! The report of a build.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 use unstuck_core::engine::BuildId;
 use unstuck_core::text::brief::{render_count, render_duration, render_money};
 use unstuck_runner::report::{BuildReport, TaskLanding};
 
-use super::frame::{PageFrame, SiteSection, TimeLabel};
-use super::{PageError, find_project};
+use super::PageError;
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use crate::api::load_report;
-use crate::auth::{Caller, CsrfToken};
 use crate::html::render_page;
-use crate::server_state::SharedServerState;
 
 /// Number of characters of a commit hash that are shown.
 const COMMIT_CHARS: usize = 9;
@@ -41,15 +39,13 @@ struct ShippedRow {
 }
 
 pub(super) async fn show_report(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
+    request: PageRequest,
     Path((project, build)): Path<(String, u32)>,
 ) -> Result<Response, PageError> {
-    let room = find_project(&site, &caller, &project)?;
+    let room = request.find_project(&project)?;
     let title = format!("Report of {project}, build {build}");
-    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Work, title).await?;
-    let report = load_report(&site, &room, BuildId(build)).await?;
+    let frame = PageFrame::new(&request, SiteSection::Work, title).await?;
+    let report = load_report(&request.site, &room, BuildId(build)).await?;
     let report = if frame.sees_detail() { report } else { report.into_public() };
     let shipped = report.shipped.iter().map(|done| {
         let commits = match &done.landed {

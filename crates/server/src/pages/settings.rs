@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
@@ -13,11 +13,10 @@ use serde::Deserialize;
 use unstuck_core::time::Span;
 use unstuck_runner::notify::ChannelTestResult;
 
-use super::frame::{PageFrame, SiteSection, TimeLabel};
-use super::{PageError, find_project};
+use super::PageError;
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use crate::auth::{
-    AccessError, AccessRole, Authenticator, Caller, CsrfToken, NewToken, ProjectVisibility,
-    TokenEntry,
+    AccessError, AccessRole, Authenticator, Caller, NewToken, ProjectVisibility, TokenEntry,
 };
 use crate::html::render_page_with_status;
 use crate::problem::{Problem, to_sentence};
@@ -94,28 +93,24 @@ fn require_token_admin(caller: &Caller) -> Result<(), Problem> {
 }
 
 async fn show_settings(
-    State(site): State<SharedServerState>,
+    request: PageRequest,
     door: SettingsAuthExtension,
-    caller: Caller,
-    csrf: CsrfToken,
 ) -> Result<Response, PageError> {
-    require_token_admin(&caller)?;
-    render_settings(&site, &door, &caller, &csrf, None).await
+    require_token_admin(&request.caller)?;
+    render_settings(&request, &door, None).await
 }
 
 async fn render_settings(
-    site: &SharedServerState,
+    request: &PageRequest,
     door: &Authenticator,
-    caller: &Caller,
-    csrf: &CsrfToken,
     came: Option<SettingsFormResult>,
 ) -> Result<Response, PageError> {
-    let frame = PageFrame::new(site, caller, csrf, SiteSection::Settings, "Settings").await?;
+    let frame = PageFrame::new(request, SiteSection::Settings, "Settings").await?;
     let frame = if came.is_some() { frame.answering_form() } else { frame };
     let SettingsFormResult { made, problem, told } = came.unwrap_or_default();
     let entries = door.tokens().list_entries().map_err(|error| tokens_unavailable_error(&error))?;
     let rows = entries.iter().map(|entry| token_row(entry, &frame)).collect();
-    let projects = site.all_projects().map(|room| Arc::clone(&room.name)).collect();
+    let projects = request.site.all_projects().map(|room| Arc::clone(&room.name)).collect();
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let problem = problem.map(|error| {
         let detail = error.to_string();
@@ -158,18 +153,16 @@ struct NewTokenForm {
 }
 
 async fn create_token(
-    State(site): State<SharedServerState>,
+    request: PageRequest,
     door: SettingsAuthExtension,
-    caller: Caller,
-    csrf: CsrfToken,
     Form(wish): Form<NewTokenForm>,
 ) -> Result<Response, PageError> {
-    require_token_admin(&caller)?;
+    require_token_admin(&request.caller)?;
     let reach = match wish.project.trim() {
         "" => ProjectVisibility::All,
         name => ProjectVisibility::Only(BTreeSet::from([Arc::from(name)])),
     };
-    let now = site.clock.now();
+    let now = request.site.clock.now();
     let expires_at = match wish.days.trim() {
         "" => None,
         days => {
@@ -182,30 +175,25 @@ async fn create_token(
         }
     };
     let new = NewToken { name: wish.name, role: wish.role, reach, expires_at };
-    match door.tokens().create_token(new, now) {
+    let result = match door.tokens().create_token(new, now) {
         Ok((entry, token)) => {
-            tracing::info!(by = %caller.name, token = %entry.id, "a token was made");
+            tracing::info!(by = %request.caller.name, token = %entry.id, "a token was made");
             let made = CreatedToken { name: entry.name, token: token.as_str().to_owned() };
-            let came = SettingsFormResult { made: Some(made), ..SettingsFormResult::default() };
-            render_settings(&site, &door, &caller, &csrf, Some(came)).await
+            SettingsFormResult { made: Some(made), ..SettingsFormResult::default() }
         }
-        Err(error) => {
-            let came = SettingsFormResult { problem: Some(error), ..SettingsFormResult::default() };
-            render_settings(&site, &door, &caller, &csrf, Some(came)).await
-        }
-    }
+        Err(error) => SettingsFormResult { problem: Some(error), ..SettingsFormResult::default() },
+    };
+    render_settings(&request, &door, Some(result)).await
 }
 
 /// Sends a test message through each channel of a project.
 async fn send_test_messages(
-    State(site): State<SharedServerState>,
+    request: PageRequest,
     door: SettingsAuthExtension,
-    caller: Caller,
-    csrf: CsrfToken,
     Path(project): Path<String>,
 ) -> Result<Response, PageError> {
-    require_token_admin(&caller)?;
-    let room = find_project(&site, &caller, &project)?;
+    require_token_admin(&request.caller)?;
+    let room = request.find_project(&project)?;
     let way = |tested: ChannelTestResult| SettingsChannelTest {
         name: tested.channel,
         why_not: tested
@@ -214,11 +202,9 @@ async fn send_test_messages(
             .map(|error| to_sentence(&room.host.redact_text(&error.to_string()))),
     };
     let ways = room.host.test_notifications().await?.into_iter().map(way).collect();
-    let came = SettingsFormResult {
-        told: Some(SettingsTestMessages { project, ways }),
-        ..SettingsFormResult::default()
-    };
-    render_settings(&site, &door, &caller, &csrf, Some(came)).await
+    let told = Some(SettingsTestMessages { project, ways });
+    let result = SettingsFormResult { told, ..SettingsFormResult::default() };
+    render_settings(&request, &door, Some(result)).await
 }
 
 async fn revoke_token(

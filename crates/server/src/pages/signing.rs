@@ -9,10 +9,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Deserialize;
-use unstuck_core::engine::QuestionId;
 
 use super::{PageError, encode_segment};
-use crate::api::{Asked, Choice, load_asked, record_answer};
+use crate::api::{Asked, Choice, record_answer, require_question};
 use crate::auth::{
     AuthRequestContext, Authenticator, Caller, ChoiceLink, LocalPath, LoginForm, LoginOutcome,
     LoginPage, SignedLinkTarget,
@@ -85,10 +84,10 @@ fn render_login(login: LoginOutcome) -> Response {
         LoginOutcome::In(response) => return response,
         LoginOutcome::Page(page) => page,
     };
-    let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
+    let status = problem.as_ref().map_or(StatusCode::OK, Problem::status_code);
     let problem = problem.as_ref().map(Problem::to_sentences);
     let page = LoginFormPage { next: next.as_str().to_owned(), problem, style: html::style_name() };
-    render_page_with_status(status.unwrap_or(StatusCode::OK), &page)
+    render_page_with_status(status, &page)
 }
 
 async fn log_out(door: AuthExtension, visit: AuthRequestContext) -> Result<Response, PageError> {
@@ -157,14 +156,12 @@ async fn render_confirmation(
     done: bool,
 ) -> Result<Response, PageError> {
     let room = super::find_project(site, &link.to_caller(), &link.project)?;
-    let id: QuestionId = link.question;
-    let asked = load_asked(room.store.as_ref(), &room.name, id).await?;
-    let asked = asked.ok_or_else(|| Problem::not_found("question", id))?.into_public();
+    let asked = require_question(&room, link.question).await?.into_public();
     let option = asked.row.text.find_chosen(link.decision, None);
     let (label, description) = option
         .map(|option| (option.label.clone(), option.description.clone()))
         .ok_or_else(|| Problem::new(StatusCode::GONE, "this question offers other choices now"))?;
-    let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
+    let status = problem.as_ref().map_or(StatusCode::OK, Problem::status_code);
     let page = ConfirmAnswerPage {
         project: link.project.clone(),
         code,
@@ -176,5 +173,5 @@ async fn render_confirmation(
         asked,
         style: html::style_name(),
     };
-    Ok(render_page_with_status(status.unwrap_or(StatusCode::OK), &page))
+    Ok(render_page_with_status(status, &page))
 }

@@ -1,7 +1,7 @@
 //! The page of a task, with its attempts as a chain that can be unfolded.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::{BuildId, Command, TaskId};
@@ -9,15 +9,16 @@ use unstuck_core::tell::brief;
 use unstuck_core::text::brief::{render_amount, render_count, render_duration, render_money};
 use unstuck_core::text::failure_phrase;
 use unstuck_core::time::Span;
-use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
+use unstuck_store::tables::{RunEnd, RunRow, RunStatus};
 
 use super::build::TaskCard;
-use super::frame::{PageFrame, SiteSection, TimeLabel};
-use super::{PageError, encode_segment, find_project};
-use crate::auth::{AccessRole, Caller, CsrfToken};
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
+use super::{PageError, encode_segment};
+use crate::api::load_task;
+use crate::auth::AccessRole;
 use crate::html::render_page;
 use crate::problem::Problem;
-use crate::server_state::{HostedProject, SharedServerState};
+use crate::server_state::HostedProject;
 
 #[derive(Template)]
 #[template(path = "task.html")]
@@ -50,14 +51,12 @@ struct RunCard {
 }
 
 pub(super) async fn show_task(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
+    request: PageRequest,
     Path((project, build, task)): Path<(String, u32, u32)>,
 ) -> Result<Response, PageError> {
-    let room = find_project(&site, &caller, &project)?;
-    let mut frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Work, "").await?;
-    let row = find_task(&room, BuildId(build), TaskId(task)).await?;
+    let room = request.find_project(&project)?;
+    let mut frame = PageFrame::new(&request, SiteSection::Work, "").await?;
+    let row = load_task(&room, BuildId(build), TaskId(task)).await?;
     frame.title = brief::task_name(row.id, &row.spec);
     let runs = room.store.load_task_runs(&room.name, row.id).await?;
     let mut links = Vec::with_capacity(runs.len());
@@ -74,11 +73,6 @@ pub(super) async fn show_task(
     let goal = row.spec.goal.clone();
     let over = row.moved.state.has_ended();
     Ok(render_page(&TaskPage { frame, project, build, card, goal, over, cost, worked, links }))
-}
-
-async fn find_task(room: &HostedProject, build: BuildId, task: TaskId) -> Result<TaskRow, Problem> {
-    let row = room.store.load_task(&room.name, task).await?.filter(|row| row.build == build);
-    row.ok_or_else(|| Problem::not_found("task", task))
 }
 
 /// Returns the run that an attempt retries, if it is not the previous one.
@@ -145,20 +139,19 @@ fn describe_run(run: &RunRow) -> (&'static str, String) {
 }
 
 /// Carries out an operator's command about a task.
-pub(super) async fn handle_task_order(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    Path((project, build, task, order)): Path<(String, u32, u32, String)>,
+pub(super) async fn submit_task_command(
+    request: PageRequest,
+    Path((project, build, task, action)): Path<(String, u32, u32, String)>,
 ) -> Result<Response, PageError> {
-    caller.require_role(AccessRole::Operator)?;
-    let room = find_project(&site, &caller, &project)?;
-    let task = find_task(&room, BuildId(build), TaskId(task)).await?.id;
-    let command = match order.as_str() {
+    request.caller.require_role(AccessRole::Operator)?;
+    let room = request.find_project(&project)?;
+    let task = load_task(&room, BuildId(build), TaskId(task)).await?.id;
+    let command = match action.as_str() {
         "retry" => Command::Retry { task },
         "skip" => Command::Skip { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
-    room.host.submit_command(caller.attribute_command(command)).await?;
+    room.host.submit_command(request.caller.attribute_command(command)).await?;
     let back = format!("/work/{}/{build}/tasks/{}", encode_segment(&project), task.0);
     Ok(Redirect::to(&back).into_response())
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::State;
 use axum::response::Response;
 use unstuck_core::engine::{BuildId, BuildState, PauseCause};
 use unstuck_core::text::brief::{render_count, render_money};
@@ -11,11 +10,10 @@ use unstuck_core::time::Time;
 use unstuck_store::tables::BuildRow;
 
 use super::PageError;
-use super::frame::{PageFrame, SiteSection, TimeLabel};
-use crate::auth::{Caller, CsrfToken};
+use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use crate::html::render_page;
 use crate::problem::Problem;
-use crate::server_state::{HostedProject, SharedServerState};
+use crate::server_state::HostedProject;
 
 /// Maximum number of builds that are shown.
 const BUILDS_MAX: usize = 100;
@@ -28,14 +26,10 @@ struct WorkPage {
     over: Vec<BuildCard>,
 }
 
-pub(super) async fn show_work(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    csrf: CsrfToken,
-) -> Result<Response, PageError> {
-    let frame = PageFrame::new(&site, &caller, &csrf, SiteSection::Work, "Work").await?;
+pub(super) async fn show_work(request: PageRequest) -> Result<Response, PageError> {
+    let frame = PageFrame::new(&request, SiteSection::Work, "Work").await?;
     let mut rows = Vec::new();
-    for room in site.visible_projects(&caller) {
+    for room in request.projects() {
         let builds = room.store.load_builds(&room.name).await?;
         rows.extend(builds.into_iter().filter(|row| !row.standing).map(|row| (room, row)));
     }
@@ -138,12 +132,11 @@ fn describe_build(row: &BuildRow) -> (&'static str, &'static str, String) {
 
 /// Returns the builds that are not over, and the newest of each project.
 pub(super) async fn load_build_cards(
-    site: &SharedServerState,
-    caller: &Caller,
+    request: &PageRequest,
     now: Time,
 ) -> Result<Vec<BuildCard>, Problem> {
     let mut glances = Vec::new();
-    for room in site.visible_projects(caller) {
+    for room in request.projects() {
         let rows = room.store.load_builds(&room.name).await?;
         let builds = rows.iter().filter(|row| !row.standing);
         let shown = builds.enumerate().filter(|(at, row)| *at == 0 || !row.state.has_ended());

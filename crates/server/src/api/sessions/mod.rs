@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -51,7 +51,7 @@ fn add_session_routes(api: ApiRouter) -> ApiRouter {
             "openSession",
             "Open a session for a runtime elsewhere",
         )
-        .with_header(request::KEY_HEADER, false, request::KEY_HEADER_DESCRIPTION)
+        .with_request_key(false)
         .with_body::<OpenSessionRequest>()
         .with_response::<SessionRecord>(201, "The session; `Location` is its address.")
         .with_problem(StatusCode::NOT_FOUND, "There is no such project.")
@@ -114,11 +114,7 @@ async fn open_session(
     let build = room.host.submit_build_start(start, caller.make_order(request)).await?;
     let record = ApiSessionTask::find_by_id(&room, build).await?.into_record(&room).await?;
     let place = session_address(&room, record.id());
-    let mut response = (StatusCode::CREATED, Json(record)).into_response();
-    if let Ok(place) = HeaderValue::from_str(&place) {
-        response.headers_mut().insert(header::LOCATION, place);
-    }
-    Ok(response)
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(record)).into_response())
 }
 
 fn session_address(room: &HostedProject, build: BuildId) -> String {

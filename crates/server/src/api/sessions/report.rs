@@ -43,7 +43,7 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
             "reportFailure",
             "The work failed: what is to be done now?",
         )
-        .with_header(request::KEY_HEADER, true, request::KEY_HEADER_DESCRIPTION)
+        .with_request_key(true)
         .with_query::<ApiProjectQuery>()
         .with_body::<SessionFailure>()
         .with_response::<ApiSessionDirection>(200, "What to do now.")
