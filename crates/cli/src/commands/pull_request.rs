@@ -7,9 +7,8 @@ use async_trait::async_trait;
 use serde::Serialize;
 use unstuck_core::engine::{BuildId, EffectOutcome};
 use unstuck_core::fault::{Fault, Internal};
-use unstuck_core::plan::{Call, JobSpec, MutationSpec, PullRequest, TaskSpec};
-use unstuck_core::policy::Overrides;
-use unstuck_runner::{ActionProber, ActionResult, DecideError, LedgerAction, ResultFiles};
+use unstuck_core::plan::{Call, MutationSpec, PullRequest, TaskSpec};
+use unstuck_runner::{ActionResult, DecideError, LedgerAction};
 use unstuck_store::Store;
 use unstuck_store::tables::{MutationRow, MutationStatus};
 use unstuck_world::connector::{Connector, Credentials};
@@ -17,7 +16,7 @@ use unstuck_world::connector::{Connector, Credentials};
 use super::jobs;
 use crate::error::{CliError, LandError};
 use crate::project::once::{self, ActionWait, SingleAction};
-use crate::project::{self, LocalProject, ProjectSession, project_redactor};
+use crate::project::{self, LocalProject, ProjectSession};
 
 /// The prefix of the idempotency key of every pull request.
 const KEY: &str = "github.pr ";
@@ -55,7 +54,9 @@ pub(super) async fn open_or_find(
     let Some(Call::PullRequest(kept)) = spec.call.as_deref() else { return Err(unsettled_error()) };
     let action = Arc::new(PullRequestAction { connector, wanted: kept.clone() });
     let job = request_job(&key, &wanted);
-    let once = SingleAction { verb: "land", job, spec, action, prober: create_prober(project)? };
+    // The action does the lookup itself: there is no stored command.
+    let prober = once::create_prober(project, project::own_guard()?, project.root().to_owned());
+    let once = SingleAction { verb: "land", job, spec, action, prober };
     let came = match seat {
         Some(seat) => once::perform_in_session(seat, project, once).await?,
         None => {
@@ -121,14 +122,8 @@ fn request_key(wanted: &PullRequest) -> String {
 /// Returns the job that opens the pull request, named after the action.
 fn request_job(key: &str, wanted: &PullRequest) -> TaskSpec {
     let head = wanted.head.as_deref().unwrap_or_default();
-    TaskSpec {
-        name: key.to_owned(),
-        title: "Open a pull request".to_owned(),
-        goal: format!("Open a pull request from {head} to {}.", wanted.base),
-        job: Some(JobSpec { one_action: true, ..JobSpec::default() }),
-        overrides: Overrides { repairs: Some(0), ..Overrides::default() },
-        ..TaskSpec::default()
-    }
+    let goal = format!("Open a pull request from {head} to {}.", wanted.base);
+    once::action_job(key.to_owned(), "Open a pull request".to_owned(), goal)
 }
 
 async fn load_action(
@@ -146,17 +141,6 @@ async fn load_action(
 fn to_open_request(row: &MutationRow) -> Option<OpenPullRequest> {
     let is_open = row.status == MutationStatus::Applied;
     is_open.then(|| OpenPullRequest { url: row.result.to_string(), before: true })
-}
-
-/// Returns the prober, which has no stored command to run: the caller of `open` does the lookup.
-fn create_prober(project: &LocalProject) -> Result<ActionProber, CliError> {
-    Ok(ActionProber {
-        guard: project::own_guard()?,
-        runs: project.runs_folder(),
-        directory: project.root().to_owned(),
-        results: ResultFiles::new(project.results_folder()),
-        redactor: project_redactor(project),
-    })
 }
 
 fn unsettled_error() -> CliError {

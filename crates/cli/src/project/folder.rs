@@ -97,20 +97,17 @@ impl LocalProject {
         verb: &str,
     ) -> Result<RunnerSetup, CliError> {
         let policy = Arc::new(self.settings()?.policy.clone());
+        // Through the mirror, the user's projects share the state of limited accounts.
+        let gates = GateMirror::new(user_state_folder().join("gates"), self.root.to_string_lossy());
         Ok(RunnerSetup {
             store: Arc::clone(store),
             project: Arc::clone(&self.name),
             holder: describe_holder(verb),
             policy,
             clock: Arc::new(SystemClock),
-            gates: Some(self.gate_mirror()),
+            gates: Some(gates),
             turns: Some(TaskLocks::new(self.runs_folder())),
         })
-    }
-
-    /// Returns the mirror through which the user's projects share the state of limited accounts.
-    fn gate_mirror(&self) -> GateMirror {
-        GateMirror::new(user_state_folder().join("gates"), self.root.to_string_lossy())
     }
 
     /// Returns the path of the holder's control socket.

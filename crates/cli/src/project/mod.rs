@@ -21,6 +21,7 @@ pub(crate) use folder::{
 pub(crate) use notify::open_channels;
 pub(crate) use process::{
     EndSignal, EndSignals, create_runtime, own_guard, refuse_inside_run, require_descriptors,
+    sleep_until_some,
 };
 pub(crate) use session::{ProjectMessage, ProjectSession, leave_session, with_session};
 pub(crate) use which::{find_task, find_tasks};

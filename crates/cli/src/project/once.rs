@@ -1,6 +1,7 @@
 //! A single irreversible action for the project itself: a job of its own, performed by this process and
 //! decided by the holder.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::broadcast::error::RecvError;
@@ -8,16 +9,17 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
     Command, CommandRejection, MutationState, QuestionId, TaskId, TaskState,
 };
-use unstuck_core::plan::{MutationSpec, TaskSpec};
+use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
+use unstuck_core::policy::Overrides;
 use unstuck_runner::control::ClientError;
 use unstuck_runner::{
     ActionJob, ActionProber, ActionResult, CommandError, DecideError, HoldReason, LedgerAction,
-    PerformScope, TaskLocks,
+    PerformScope, ResultFiles, TaskLocks,
 };
-use unstuck_world::process::FileLock;
+use unstuck_world::process::{FileLock, GuardCommand};
 
 use super::connection::ProjectConnection;
-use super::folder::LocalProject;
+use super::folder::{LocalProject, project_redactor};
 use super::session::{ProjectSession, leave_session, with_session};
 use crate::error::CliError;
 
@@ -29,6 +31,33 @@ pub(crate) struct SingleAction {
     pub(crate) action: Arc<dyn LedgerAction>,
     /// The probe that runs the lookup command stored with the action.
     pub(crate) prober: ActionProber,
+}
+
+/// Returns the prober of a project's actions, which runs stored lookup commands in `directory`.
+pub(crate) fn create_prober(
+    project: &LocalProject,
+    guard: GuardCommand,
+    directory: PathBuf,
+) -> ActionProber {
+    ActionProber {
+        guard,
+        runs: project.runs_folder(),
+        directory,
+        results: ResultFiles::new(project.results_folder()),
+        redactor: project_redactor(project),
+    }
+}
+
+/// Returns the job of a single action, which is not repaired.
+pub(crate) fn action_job(name: String, title: String, goal: String) -> TaskSpec {
+    TaskSpec {
+        name,
+        title,
+        goal,
+        job: Some(JobSpec { one_action: true, ..JobSpec::default() }),
+        overrides: Overrides { repairs: Some(0), ..Overrides::default() },
+        ..TaskSpec::default()
+    }
 }
 
 pub(crate) type SingleActionResult = Arc<Result<ActionResult, DecideError>>;

@@ -1,10 +1,12 @@
 //! This process: its runtime, limits and guard, and the signals that end it.
 
+use std::future::pending;
 use std::{env, io};
 
 use rustix::process::{Resource, Rlimit, getpid, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{self, SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
 use unstuck_world::process::{GuardCommand, find_runs_around, guard};
 
 use super::folder::LocalProject;
@@ -33,6 +35,14 @@ pub(crate) fn require_descriptors() -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::Descriptors { allowed, needed: DESCRIPTORS_MIN })
+}
+
+/// Returns at this instant; never without one.
+pub(crate) async fn sleep_until_some(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => pending().await,
+    }
 }
 
 /// Refuses a command that only a person may give if this process is inside a run of the project: an agent

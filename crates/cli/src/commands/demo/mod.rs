@@ -15,7 +15,7 @@ use std::env;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
 use crate::error::CliError;
@@ -74,8 +74,7 @@ pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
     }
     let folder = NightFolder::open(args.seed)?;
     let scripted = show::DemoAnswerer::new(args.auto).is_scripted();
-    terminal
-        .write_page(|out| show::write_opening(out, args.seed, scripted, folder.is_resumed()))?;
+    terminal.write_page(|out| show::write_opening(out, args.seed, scripted, folder.goes_on))?;
     for _ in 0..=KILLED_MAX {
         let status = run_night_process(args, &folder)?;
         if status.signal() != Some(SIGKILL) {
@@ -91,7 +90,7 @@ pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
 fn run_night_process(args: &DemoArgs, folder: &NightFolder) -> Result<ExitStatus, CliError> {
     let unusable = |source| CliError::Folder { place: "this program".to_owned(), source };
     let mut command = Command::new(env::current_exe().map_err(unusable)?);
-    command.args(env::args_os().skip(1)).arg("--night").arg(folder.path());
+    command.args(env::args_os().skip(1)).arg("--night").arg(&folder.path);
     if args.auto {
         command.stdin(std::process::Stdio::null());
     }
@@ -100,6 +99,7 @@ fn run_night_process(args: &DemoArgs, folder: &NightFolder) -> Result<ExitStatus
 
 struct NightFolder {
     path: PathBuf,
+    /// Set if a night was interrupted here.
     goes_on: bool,
 }
 
@@ -109,17 +109,8 @@ impl NightFolder {
         let path = project::user_state_folder().join("demo").join(seed.to_string());
         let goes_on = path.exists();
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|source| CliError::Folder { place: path.display().to_string(), source })?;
+        made.map_err(CliError::unusable(&path))?;
         Ok(Self { path, goes_on })
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns whether a night was interrupted here.
-    const fn is_resumed(&self) -> bool {
-        self.goes_on
     }
 
     /// Removes the folder at the end of the night. The next night finds files that cannot be removed.

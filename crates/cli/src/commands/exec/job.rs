@@ -55,20 +55,14 @@ impl JobFollower<'_> {
         place: &mut Option<ProjectSession>,
         max_wait: Option<Span>,
     ) -> Result<JobEnding, CliError> {
-        let follow = async |seat: &mut ProjectSession| self.follow_from(seat, max_wait).await;
-        project::with_session(self.project, self.store, "exec", place, follow).await
-    }
-
-    async fn follow_from(
-        &self,
-        seat: &mut ProjectSession,
-        max_wait: Option<Span>,
-    ) -> Result<Option<JobEnding>, CliError> {
         let Self { project, store, repair, world, teller } = *self;
-        repair.attach_to(world, seat, store, project);
-        let taken = take_up_job(seat, project, repair, world, teller, max_wait).await?;
-        let Some(task) = taken else { return Ok(Some(JobEnding::Busy)) };
-        follow_until_end(seat, task, teller, max_wait).await
+        let follow = async |seat: &mut ProjectSession| {
+            repair.attach_to(world, seat, store, project);
+            let taken = take_up_job(seat, project, repair, world, teller, max_wait).await?;
+            let Some(task) = taken else { return Ok(Some(JobEnding::Busy)) };
+            follow_until_end(seat, task, teller, max_wait).await
+        };
+        project::with_session(project, store, "exec", place, follow).await
     }
 
     /// Leaves the project and ends all processes of the job.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::policy::Policy;
 use unstuck_runner::repair::{RepairSettings, ScriptRepairer};
 use unstuck_runner::{ScriptPerformer, SystemClock};
 use unstuck_store::Store;
@@ -106,8 +105,14 @@ impl JobRepair {
     ) -> Result<Self, CliError> {
         let resolved = project.settings()?;
         let policy = Arc::new(resolved.policy.clone());
-        let network = command_network(&resolved.settings).await;
-        let agents = worker_factory(project, &resolved.settings, &policy, guard, network);
+        let agents = WorkerFactory {
+            settings: &resolved.settings,
+            policy: &policy,
+            root: project.root(),
+            homes: project.agent_homes_folder(),
+            guard,
+            network: command_network(&resolved.settings).await,
+        };
         let spec = wanted.complete_job(&agents, spec.clone())?;
         let job = (&spec, wanted);
         let settings = repair_settings(project, &agents, repository, job, command).await?;
@@ -225,18 +230,6 @@ async fn command_network(settings: &Settings) -> NetworkIsolation {
         }
         _ => NetworkIsolation::Open,
     }
-}
-
-fn worker_factory<'a>(
-    project: &'a LocalProject,
-    settings: &'a Settings,
-    policy: &'a Arc<Policy>,
-    guard: &'a GuardCommand,
-    network: NetworkIsolation,
-) -> WorkerFactory<'a> {
-    let root = project.root();
-    let homes = project.agent_homes_folder();
-    WorkerFactory { settings, policy, root, homes, guard, network }
 }
 
 /// Characters with a special meaning in a glob.

@@ -18,7 +18,7 @@ use crate::render::{self, words, write_event_json, write_json_line};
 pub(crate) enum MessageFormat {
     /// Sentences about all events, for a person.
     Words,
-    /// Only questions.
+    /// Only what a person has to act on.
     Quiet,
     /// Each event as JSON, for a program.
     Json,
@@ -91,9 +91,8 @@ impl JobReporter {
         if let Some(narration) = narration
             && concerns
             && !plain
-            && self.saying == MessageFormat::Words
         {
-            render::write_note(&format!("unstuck: {narration}"));
+            self.write_words(narration);
         }
     }
 
@@ -115,31 +114,28 @@ impl JobReporter {
 
     /// Reports that another process currently runs the job.
     pub(crate) fn report_queued(&self, name: &str) {
-        if self.saying == MessageFormat::Words {
-            render::write_note(&format!("unstuck: “{name}” is being run already. It is next."));
-        }
+        self.write_words(&format!("“{name}” is being run already. It is next."));
     }
 
     /// Reports that another process still runs the job at the end of the wait.
     pub(super) fn report_still_queued(&self, name: &str) {
-        if self.saying == MessageFormat::Words {
-            render::write_note(&format!(
-                "unstuck: “{name}” is still being run by another process, and the time to wait is \
-                 over. Run it again later."
-            ));
-        }
+        self.write_words(&format!(
+            "“{name}” is still being run by another process, and the time to wait is over. Run it \
+             again later."
+        ));
     }
 
-    /// Reports that a person paused all jobs.
     pub(super) fn report_all_paused(&self) {
-        if self.saying == MessageFormat::Words {
-            render::write_note("unstuck: all jobs are paused. `unstuck resume` lets them go on.");
-        }
+        self.write_words("all jobs are paused. `unstuck resume` lets them go on.");
     }
 
     pub(crate) fn report_ending(&self) {
+        self.write_words("ending. Once more to end at once.");
+    }
+
+    fn write_words(&self, sentence: &str) {
         if self.saying == MessageFormat::Words {
-            render::write_note("unstuck: ending. Once more to end at once.");
+            render::write_note(&format!("unstuck: {sentence}"));
         }
     }
 

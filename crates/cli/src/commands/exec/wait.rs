@@ -1,8 +1,6 @@
 //! Waits for the end of a job, for a person, or for a signal.
 
-use std::future::pending;
-
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use unstuck_core::engine::{Event, QuestionId, RecordedEvent, TaskId, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
@@ -11,7 +9,7 @@ use unstuck_runner::{HoldReason, RunnerNotice};
 use super::tell::JobReporter;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{EndSignal, ProjectMessage, ProjectSession};
+use crate::project::{EndSignal, ProjectMessage, ProjectSession, sleep_until_some};
 
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +75,7 @@ pub(crate) async fn follow_until_end(
                 ProjectMessage::Notice(RunnerNotice::Gap) => followed.check_state(seat).await?,
                 ProjectMessage::Notice(RunnerNotice::Left) => None,
             },
-            () = sleep_until_deadline(followed.patience.until) => Some(followed.patience.to_ending()),
+            () = sleep_until_some(followed.patience.until) => Some(followed.patience.to_ending()),
         };
         if ending.is_some() {
             return Ok(ending);
@@ -204,12 +202,5 @@ impl TaskFollower<'_> {
             None => {}
         }
         None
-    }
-}
-
-async fn sleep_until_deadline(patience: Option<Instant>) {
-    match patience {
-        Some(at) => sleep_until(at).await,
-        None => pending().await,
     }
 }

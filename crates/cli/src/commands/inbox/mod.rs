@@ -18,8 +18,8 @@ use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
-use crate::render::Terminal;
 use crate::render::screen::Screen;
+use crate::render::{Terminal, words};
 use crate::settings::InboxAudienceSetting;
 
 /// Show and answer open questions
@@ -154,6 +154,13 @@ impl InboxContext<'_> {
         resolved.is_ok_and(|resolved| {
             resolved.settings.inbox.audience == InboxAudienceSetting::Developer
         })
+    }
+
+    /// Returns the names of the tasks that wait for the answer to a question.
+    async fn load_task_names(&self, question: &QuestionRow) -> Result<Vec<String>, CliError> {
+        let name = self.project.name();
+        let tasks = project::find_tasks(self.store.as_ref(), name, &question.tasks).await?;
+        Ok(tasks.values().map(|task| words::task_name(task.id, &task.spec)).collect())
     }
 
     async fn load_question(&self, id: QuestionId) -> Result<QuestionRow, CliError> {

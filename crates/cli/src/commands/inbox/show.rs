@@ -51,9 +51,7 @@ async fn write_asked(
     evidence: bool,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
-    let name = desk.project.name();
-    let tasks = project::find_tasks(desk.store.as_ref(), name, &asked.row.tasks).await?;
-    let names = tasks.values().map(|task| words::task_name(task.id, &task.spec)).collect();
+    let names = desk.load_task_names(&asked.row).await?;
     let unfolded = evidence || desk.shows_evidence();
     let page = InboxQuestionPage { asked, names, unfolded, width: desk.terminal.width() };
     Ok(page.write_to(out)?)

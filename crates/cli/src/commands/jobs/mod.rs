@@ -18,7 +18,7 @@ pub(super) use self::defined::{ConfiguredJobs, find_job_rows};
 pub(super) use self::state::{
     JobProcesses, list_job_states, render_job_state, render_needed_action,
 };
-pub(super) use self::watch::{JobWatcher, WatchOutputMode, find_watcher, wait_until_watcher_gone};
+pub(super) use self::watch::{JobWatcher, find_watcher, wait_until_watcher_gone};
 use super::control::ControlSession;
 use super::exec::MessageFormat;
 use crate::args::parse_span;

@@ -146,6 +146,5 @@ fn list_paths(carried: &[CarriedFile]) -> impl Iterator<Item = &Path> {
 
 fn write_text(source: &LandingSource, path: &Path, text: &str) -> Result<(), CliError> {
     let place = source.root.join(path);
-    project::replace_file(&place, text)
-        .map_err(|source| CliError::Folder { place: place.display().to_string(), source })
+    project::replace_file(&place, text).map_err(CliError::unusable(&place))
 }

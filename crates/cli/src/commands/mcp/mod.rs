@@ -15,7 +15,6 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use unstuck_world::mcp::{McpLine, McpLineSplitter, McpProtocol, McpReaction, mcp_tools};
 use unstuck_world::redact::Redactor;
@@ -26,7 +25,7 @@ pub(super) use self::session::is_client_task;
 use self::target::{CallTarget, McpRun};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{self, EnclosingRun, LocalProject};
+use crate::project::{self, EnclosingRun, EndSignals, LocalProject};
 use crate::settings::environment_redactor;
 
 /// Start an MCP server for agents on standard input and output
@@ -75,11 +74,16 @@ async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), Cl
         env!("CARGO_PKG_VERSION"),
     );
     let mut lines = read_lines()?;
-    let mut signals = McpSignals::new()?;
+    let mut signals = EndSignals::new()?;
     let mut then = AfterCall::GoesOn;
     loop {
         let line = match then {
-            AfterCall::GoesOn => signals.recv_unless_signal(lines.recv()).await,
+            // Clients do not only close the input of the server.
+            AfterCall::GoesOn => tokio::select! {
+                biased;
+                line = lines.recv() => line,
+                _ = signals.next() => None,
+            },
             // The signal is for the agent, which would take the end of this process for a response and ask
             // its model.
             AfterCall::LastWord | AfterCall::Over => lines.recv().await,
@@ -114,32 +118,6 @@ async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), Cl
 async fn wait_for_agent_end(lines: &mut mpsc::Receiver<McpLine>) {
     let ended = async { while lines.recv().await.is_some() {} };
     let _still_there = tokio::time::timeout(HELD_BACK, ended).await;
-}
-
-/// Signals that end the server: clients do not only close its input.
-struct McpSignals([Signal; 3]);
-
-impl McpSignals {
-    fn new() -> io::Result<Self> {
-        let [one, two, three] =
-            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        Ok(Self([one?, two?, three?]))
-    }
-
-    /// Waits for a value; returns `None` on a signal.
-    async fn recv_unless_signal<T>(
-        &mut self,
-        waited: impl Future<Output = Option<T>>,
-    ) -> Option<T> {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            biased;
-            waited = waited => waited,
-            _ = interrupt.recv() => None,
-            _ = terminate.recv() => None,
-            _ = hangup.recv() => None,
-        }
-    }
 }
 
 /// Writes a whole line at once, because a client reads line by line.

@@ -188,8 +188,7 @@ impl CommandAction {
         self.task.get_or_init(|| task);
     }
 
-    /// Returns the launch, with the directory and the guard.
-    pub(super) const fn create_launch(&self) -> &Launch {
+    pub(super) const fn launch(&self) -> &Launch {
         &self.launch
     }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use unstuck_core::engine::{Command, Effect, EffectKind, Reconciled};
-use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
-use unstuck_core::policy::Overrides;
+use unstuck_core::plan::MutationSpec;
 use unstuck_core::text::span_words;
 use unstuck_core::time::Span;
 use unstuck_runner::control::ControlClient;
-use unstuck_runner::{ActionProber, ActionResult, DecideError, ResultFiles};
+use unstuck_runner::{ActionResult, DecideError};
+use unstuck_world::process::Launch;
 use unstuck_world::tool::DeclarationPolicy;
 
 use super::MutateArgs;
@@ -20,7 +20,7 @@ use super::action::{self, CommandAction};
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::once::{self, ActionWait, Hindrance};
-use crate::project::{EnclosingRun, LocalProject, project_redactor};
+use crate::project::{EnclosingRun, LocalProject};
 use crate::render;
 
 /// The refusal for a repair, which may only change the script.
@@ -103,22 +103,10 @@ pub(super) async fn settle_outside(
     action: &Arc<CommandAction>,
     patience: &ActionWait,
 ) -> Result<MutateOutcome, CliError> {
-    let launch = action.create_launch();
-    let prober = ActionProber {
-        guard: launch.guard.clone(),
-        runs: project.runs_folder(),
-        directory: launch.directory.clone(),
-        results: ResultFiles::new(project.results_folder()),
-        redactor: project_redactor(project),
-    };
-    let job = TaskSpec {
-        name: format!("mutate {}", spec.key),
-        title: spec.key.clone(),
-        goal: format!("Do {:?} once.", spec.key),
-        job: Some(JobSpec { one_action: true, ..JobSpec::default() }),
-        overrides: Overrides { repairs: Some(0), ..Overrides::default() },
-        ..TaskSpec::default()
-    };
+    let Launch { guard, directory, .. } = action.launch();
+    let prober = once::create_prober(project, guard.clone(), directory.clone());
+    let key = &spec.key;
+    let job = once::action_job(format!("mutate {key}"), key.clone(), format!("Do {key:?} once."));
     let wanted =
         once::SingleAction { verb: "mutate", job, spec, action: Arc::clone(action) as _, prober };
     let came = once::perform_once(project, wanted, |task| action.set_task(task), patience).await?;
@@ -182,16 +170,11 @@ impl WaitReport {
         self.told = Some((hindrance, Instant::now()));
         if !args.quiet {
             let key = &args.key;
-            let since = span_words(whole_seconds(self.since.elapsed()));
+            let since = span_words(Span::from_secs(self.since.elapsed().as_secs()));
             let why = render_hindrance(hindrance);
             render::write_note(&format!("unstuck: {key:?} has been waiting for {since}: {why}"));
         }
     }
-}
-
-/// Truncates a duration to whole seconds.
-fn whole_seconds(waited: Duration) -> Span {
-    Span::from_secs(waited.as_secs())
 }
 
 /// Formats the reason of a wait, and its end.

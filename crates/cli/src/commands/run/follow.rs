@@ -1,11 +1,10 @@
 //! Follows builds until they end, until a person is needed for too long, or until a time of day.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Zoned;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use unstuck_core::engine::{BuildId, BuildState, Command, Event, PauseCause, RecordedEvent};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
@@ -18,7 +17,7 @@ use super::ending::BuildsEnding;
 use super::live::LiveRequest;
 use super::show::RunOutput;
 use crate::error::CliError;
-use crate::project::{LocalProject, ProjectMessage, ProjectSession};
+use crate::project::{LocalProject, ProjectMessage, ProjectSession, sleep_until_some};
 
 pub(super) struct FollowLimits {
     /// The time at which all builds are paused.
@@ -136,13 +135,6 @@ pub(super) async fn follow_until_end(
 async fn pause_builds(seat: &ProjectSession, builds: &[BuildId]) {
     for build in builds {
         let _ = seat.submit_command(Command::Pause { build: *build }).await;
-    }
-}
-
-async fn sleep_until_some(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => sleep_until(instant).await,
-        None => pending().await,
     }
 }
 

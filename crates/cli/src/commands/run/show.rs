@@ -130,7 +130,7 @@ impl<'a> RunOutput<'a> {
         if let RunOutputKind::Quiet = self.kind {
             return Ok(());
         }
-        self.write_message(&format!("unstuck: your inbox while this runs: {}/", face.base()))?;
+        self.write_message(&format!("unstuck: your inbox while this runs: {}/", face.base))?;
         if !matches!(self.kind, RunOutputKind::Live(_)) {
             return Ok(());
         }
@@ -336,7 +336,12 @@ impl<'a> RunOutput<'a> {
             self.show_unshown_questions().await?;
         }
         let limited = *ending == BuildsEnding::Limited && !matches!(self.kind, RunOutputKind::Json);
-        let limited = if limited { Some(self.load_limited_line().await?) } else { None };
+        let limited = if limited {
+            let gates = self.store.load_gates(self.project.name()).await?;
+            Some(render_limited(&self.load_rows().await?, &gates, now()))
+        } else {
+            None
+        };
         match std::mem::replace(&mut self.kind, RunOutputKind::Quiet) {
             RunOutputKind::Json | RunOutputKind::Quiet => {
                 if let Some(line) = &limited {
@@ -365,13 +370,6 @@ impl<'a> RunOutput<'a> {
             render::write_note(line);
         }
         Ok(())
-    }
-
-    /// Formats the end of the wait for all remaining work, and how to continue.
-    async fn load_limited_line(&self) -> Result<String, CliError> {
-        let rows = self.load_rows().await?;
-        let gates = self.store.load_gates(self.project.name()).await?;
-        Ok(render_limited(&rows, &gates, now()))
     }
 
     /// Returns the followed builds with their tasks.

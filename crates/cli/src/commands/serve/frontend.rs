@@ -26,8 +26,10 @@ pub(in crate::commands) struct HttpFrontend {
     pub(in crate::commands) site: Arc<ServerState>,
     door: Arc<Authenticator>,
     stop: CancellationToken,
-    address: SocketAddr,
-    base: String,
+    /// The address that the server listens on.
+    pub(super) address: SocketAddr,
+    /// The public address.
+    pub(in crate::commands) base: String,
     folder: PathBuf,
 }
 
@@ -63,14 +65,6 @@ impl HttpFrontend {
         );
         let site = ServerState::open(projects, Arc::new(SystemClock), stop.clone()).await?;
         Ok(Self { site, door: Arc::new(door), stop, address, base, folder })
-    }
-
-    pub(super) const fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    pub(in crate::commands) fn base(&self) -> &str {
-        &self.base
     }
 
     /// Creates the first token if there is none. It must be shown, because it is never shown again.

@@ -13,7 +13,8 @@ use unstuck_store::Store;
 
 use super::project_host::{ServedProjectHost, render_error_line};
 use crate::commands::builds::{BuildWorkers, OtherPerformers, load_open_builds};
-use crate::commands::jobs::{self, JobWatcher, WatchOutputMode};
+use crate::commands::exec::MessageFormat;
+use crate::commands::jobs::{self, JobWatcher};
 use crate::error::{CliError, JobsError};
 use crate::project::{self, LocalProject, ProjectConnection, ProjectMessage, ProjectSession};
 use crate::render;
@@ -95,7 +96,7 @@ impl ProjectSupervisor {
 
     /// Becomes the watcher, unless another process is.
     async fn open_watcher(&self) -> Result<Option<JobWatcher<'_>>, CliError> {
-        match JobWatcher::open(&self.project, &self.store, "serve", WatchOutputMode::Silent).await {
+        match JobWatcher::open(&self.project, &self.store, "serve", MessageFormat::Quiet).await {
             Ok(watch) => Ok(Some(watch)),
             Err(CliError::Jobs(JobsError::Watched { .. })) => Ok(None),
             Err(error) => Err(error),

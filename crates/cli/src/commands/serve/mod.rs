@@ -167,8 +167,8 @@ impl ServeProcess {
         terminal: &Terminal,
     ) -> Result<(), CliError> {
         let mut out = terminal.styled();
-        let base = face.base();
-        let here = face.address();
+        let base = &face.base;
+        let here = face.address;
         write!(out, "Serving {} at {CODE}{base}/{CODE:#}", names.join(", "))?;
         // Behind a proxy both addresses are useful.
         if base.ends_with(&here.to_string()) {

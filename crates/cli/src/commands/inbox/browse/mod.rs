@@ -68,10 +68,7 @@ async fn load_cards(desk: &InboxContext<'_>) -> Result<(Vec<BrowseCard>, bool), 
     let unfolded = desk.shows_evidence();
     for asked in desk.load_questions(Some(QuestionStatus::Pending)).await? {
         if asked.is_open() {
-            let name = desk.project.name();
-            let tasks = project::find_tasks(desk.store.as_ref(), name, &asked.row.tasks).await?;
-            let names = tasks.values().map(|task| words::task_name(task.id, &task.spec));
-            let names: Vec<String> = names.collect();
+            let names = desk.load_task_names(&asked.row).await?;
             cards.push(question_card(&asked, &names, unfolded));
         }
     }

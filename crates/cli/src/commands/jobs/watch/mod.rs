@@ -21,9 +21,8 @@ use unstuck_world::process::FileLock;
 use self::changes::SettingsWatch;
 use self::ready::{JobsDifference, PreparedJobs};
 use self::say::WatchOutput;
-pub(in crate::commands) use self::say::WatchOutputMode;
 use super::defined::{find_job_rows, job_timetable};
-use crate::commands::exec::JobReporter;
+use crate::commands::exec::{JobReporter, MessageFormat};
 use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
 use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectMessage, ProjectSession};
@@ -34,8 +33,8 @@ pub(super) fn run(project: &LocalProject, json: bool) -> Result<Exit, CliError> 
             return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());
         }
         let store = project.open_or_create_store()?;
-        let voice = if json { WatchOutputMode::Json } else { WatchOutputMode::Words };
-        let mut watch = JobWatcher::open(project, &store, "jobs --watch", voice).await?;
+        let format = MessageFormat::new(json, false);
+        let mut watch = JobWatcher::open(project, &store, "jobs --watch", format).await?;
         watch.run_until_interrupted().await.map(EndSignal::to_exit)
     })
 }
@@ -51,7 +50,7 @@ pub(in crate::commands) struct JobWatcher<'a> {
     mistake: Option<String>,
     world: JobsPerformer,
     say: WatchOutput<'a>,
-    _watching: WatcherLock,
+    _watching: FileLock,
 }
 
 /// The jobs, for as long as one process holds the project.
@@ -68,13 +67,13 @@ impl<'a> JobWatcher<'a> {
         project: &'a LocalProject,
         store: &'a Arc<dyn Store>,
         verb: &str,
-        voice: WatchOutputMode,
+        format: MessageFormat,
     ) -> Result<Self, CliError> {
         let changes = SettingsWatch::open(project.root());
-        let watching = WatcherLock::acquire(project, verb)?;
+        let watching = acquire_watcher_lock(project, verb)?;
         let ready = PreparedJobs::prepare(project).await?;
         let world = JobsPerformer::new(ready.worlds(|_| true), project.runs_folder());
-        let say = WatchOutput { project, voice };
+        let say = WatchOutput { project, format };
         if let Err(error) = &changes {
             say.write_line(&format!(
                 "changes of the settings go unnoticed until the next start: {error}"
@@ -136,8 +135,7 @@ impl<'a> JobWatcher<'a> {
         heard: &impl Fn(&ProjectMessage),
     ) -> Result<(), CliError> {
         let mut round = self.begin_round(seat).await?;
-        let teller =
-            JobReporter::new(self.say.message_format(), Arc::clone(self.store), self.project);
+        let teller = JobReporter::new(self.say.format, Arc::clone(self.store), self.project);
         let decider = seat.decider();
         let mut asked = JoinSet::new();
         loop {
@@ -295,25 +293,17 @@ async fn wait_for_change(changes: Option<&mut SettingsWatch>) {
     }
 }
 
-/// The guard of the watcher; this process runs the jobs until it is dropped.
-struct WatcherLock {
-    _turn: FileLock,
-}
-
-impl WatcherLock {
-    /// Becomes the watcher, unless another process is.
-    fn acquire(project: &LocalProject, verb: &str) -> Result<Self, CliError> {
-        let path = project.watcher_path();
-        let unusable = CliError::unusable(&path);
-        let Some(turn) = FileLock::try_acquire(&project.watcher_lock_path()).map_err(unusable)?
-        else {
-            return Err(JobsError::Watched { holder: read_watcher(project) }.into());
-        };
-        let us = serde_json::to_vec(&project::describe_holder(verb))
-            .map_err(|error| unusable(error.into()))?;
-        fs::write(&path, us).map_err(unusable)?;
-        Ok(Self { _turn: turn })
-    }
+/// Becomes the watcher, unless another process is: this process runs the jobs until the lock is dropped.
+fn acquire_watcher_lock(project: &LocalProject, verb: &str) -> Result<FileLock, CliError> {
+    let path = project.watcher_path();
+    let unusable = CliError::unusable(&path);
+    let Some(lock) = FileLock::try_acquire(&project.watcher_lock_path()).map_err(unusable)? else {
+        return Err(JobsError::Watched { holder: read_watcher(project) }.into());
+    };
+    let us = serde_json::to_vec(&project::describe_holder(verb))
+        .map_err(|error| unusable(error.into()))?;
+    fs::write(&path, us).map_err(unusable)?;
+    Ok(lock)
 }
 
 pub(crate) fn find_watcher(project: &LocalProject) -> Option<Holder> {

@@ -15,42 +15,23 @@ use crate::render::{self, render_job_event, when, words, write_event_json};
 #[derive(Clone, Copy)]
 pub(super) struct WatchOutput<'a> {
     pub(super) project: &'a LocalProject,
-    pub(super) voice: WatchOutputMode,
-}
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum WatchOutputMode {
-    /// Sentences for a person.
-    Words,
-    /// Only events as JSON, for a program.
-    Json,
-    /// None: the state is shown elsewhere.
-    Silent,
+    /// `Quiet` writes only mistakes: the state and the questions are shown elsewhere.
+    pub(super) format: MessageFormat,
 }
 
 impl WatchOutput<'_> {
-    /// Returns the form of messages about questions.
-    pub(super) const fn message_format(&self) -> MessageFormat {
-        match self.voice {
-            WatchOutputMode::Words => MessageFormat::Words,
-            WatchOutputMode::Json => MessageFormat::Json,
-            WatchOutputMode::Silent => MessageFormat::Quiet,
-        }
-    }
-
     pub(super) fn write_line(&self, line: &str) {
-        if self.voice == WatchOutputMode::Words {
+        if self.format == MessageFormat::Words {
             let at = when::render_second(project::now());
             let _ = writeln!(io::stdout(), "{at}  {}", words::plain_line(line));
         }
     }
 
-    /// Reports a mistake that a person has to fix, also with silent output.
+    /// Reports a mistake that a person has to fix, also with quiet output.
     pub(super) fn write_mistake(&self, line: &str) {
-        match self.voice {
-            WatchOutputMode::Words => self.write_line(line),
-            WatchOutputMode::Json | WatchOutputMode::Silent => {
+        match self.format {
+            MessageFormat::Words => self.write_line(line),
+            MessageFormat::Json | MessageFormat::Quiet => {
                 let name = self.project.name();
                 render::write_note(&format!("unstuck: {name}: {}", words::plain_line(line)));
             }
@@ -78,10 +59,10 @@ impl WatchOutput<'_> {
         let Some(name) = recorded.event.subject_ids().task.and_then(|task| names.get(&task)) else {
             return Ok(());
         };
-        if self.voice == WatchOutputMode::Silent {
+        if self.format == MessageFormat::Quiet {
             return Ok(());
         }
-        if self.voice == WatchOutputMode::Json {
+        if self.format == MessageFormat::Json {
             // The reader of the output may be gone; the jobs go on.
             let _ = write_event_json(&mut io::stdout(), self.project.name(), recorded);
             return Ok(());
