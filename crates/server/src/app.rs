@@ -21,7 +21,6 @@ use crate::problem::Problem;
 use crate::server_state::ServerState;
 use crate::{api, html, monitoring, pages};
 
-/// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
 /// Timeout of a request, including one that waits for an answer; a stream has begun by then.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(65);
@@ -74,7 +73,6 @@ async fn enforce_timeout(request: Request, next: Next) -> Response {
     }
 }
 
-/// Responds to an unknown path.
 async fn respond_not_found(address: Uri) -> Response {
     let problem = Problem::new(StatusCode::NOT_FOUND, "there is no such page");
     if address.path().starts_with("/api/") {

@@ -81,7 +81,6 @@ pub(crate) async fn count_responses(
     response
 }
 
-/// Responds with all metrics that the caller may see.
 pub(crate) async fn render_metrics(
     State(site): State<SharedServerState>,
     caller: Caller,

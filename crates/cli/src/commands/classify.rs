@@ -135,7 +135,6 @@ impl BulkAnswerForm {
     }
 }
 
-/// An answer in its JSON form.
 #[derive(Serialize)]
 struct ClassifyAnswer {
     code: Code,

@@ -76,7 +76,6 @@ Examples:
   # then, in unstuck.toml: #:schema ./unstuck.schema.json
   unstuck schema events > events.schema.json";
 
-/// A setting in its JSON form.
 #[derive(Serialize)]
 struct SettingRow<'a> {
     key: &'a str,

@@ -78,13 +78,11 @@ fn write_codes(out: &mut impl Write, line_width: usize) -> Result<(), CliError> 
     Ok(())
 }
 
-/// The table in its JSON form.
 #[derive(Serialize)]
 struct CodeTable {
     codes: Vec<CodeEntry>,
 }
 
-/// A row of the table in its JSON form.
 #[derive(Serialize)]
 struct CodeEntry {
     code: Code,

@@ -50,7 +50,6 @@ Examples:
 
 Exit codes: 0 when all arrived; 1 when one did not; 78 when there is none.";
 
-/// The result of a channel in its JSON form.
 #[derive(Serialize)]
 struct ChannelTestRow {
     channel: String,

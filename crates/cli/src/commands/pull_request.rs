@@ -148,7 +148,6 @@ fn unsettled_error() -> CliError {
     Fault::internal_error("land", "the pull request came to no end", context).into()
 }
 
-/// The action that opens a pull request and looks it up.
 struct PullRequestAction {
     connector: Connector,
     wanted: PullRequest,

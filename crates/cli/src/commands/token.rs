@@ -113,7 +113,6 @@ Examples:
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 24;
 
-/// A token in its JSON form.
 #[derive(Serialize)]
 struct TokenRow<'a> {
     id: TokenId,

@@ -45,7 +45,6 @@ pub(crate) fn run(args: &WhyArgs, context: CommandContext<'_>) -> Result<Exit, C
     Ok(Exit::Done)
 }
 
-/// The story of a run in its JSON form.
 #[derive(Serialize)]
 struct RunStory {
     run: RunRow,

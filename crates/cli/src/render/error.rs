@@ -12,7 +12,6 @@ use crate::error::CliError;
 use crate::problem::InputProblem;
 use crate::settings::environment_redactor;
 
-/// The form in which an error is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErrorFormat {
     /// JSON, for programs.
@@ -21,7 +20,6 @@ pub(crate) struct ErrorFormat {
     pub(crate) no_color: bool,
 }
 
-/// An error in the form that programs read.
 #[derive(Serialize)]
 struct ErrorEnvelope<'a> {
     error: ErrorPayload<'a>,

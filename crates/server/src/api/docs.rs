@@ -231,7 +231,6 @@ fn general_problems() -> Vec<(u16, &'static str)> {
     ]
 }
 
-/// Refuses callers that lack the role.
 async fn require_role(role: AccessRole, caller: Caller, request: Request, next: Next) -> Response {
     match caller.require_role(role) {
         Ok(()) => next.run(request).await,

@@ -16,7 +16,7 @@ use super::resolve;
 use crate::auth::{AccessRole, Caller};
 use crate::events::{EventStreamCursor, EventStreamFilter, EventStreamReader, FollowedProject};
 use crate::problem::Problem;
-use crate::server_state::SharedServerState;
+use crate::server_state::{HostedProject, SharedServerState};
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     let what = "Events of the journal as they happen; `Last-Event-ID` or `after` resumes without a \
@@ -26,7 +26,9 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
         ApiOperation::get("/api/v1/events", "followAll", "What happens in all projects")
             .with_query::<ApiEventsQuery>()
             .with_event_stream(what),
-        get(follow_all),
+        get(|site, caller, headers, from| {
+            follow_all_projects(site, caller, headers, from, EventStreamFilter::All)
+        }),
     )
     .add_operation(
         ApiOperation::get(
@@ -59,7 +61,9 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
         .with_role(AccessRole::Answerer)
         .with_query::<ApiEventsQuery>()
         .with_event_stream("`news` whenever there is something to read again."),
-        get(follow_news),
+        get(|site, caller, headers, from| {
+            follow_all_projects(site, caller, headers, from, EventStreamFilter::Hints)
+        }),
     )
 }
 
@@ -81,44 +85,26 @@ struct ApiBuildEventsQuery {
     after: Option<String>,
 }
 
-async fn follow_all(
+async fn follow_all_projects(
     State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
     ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
+    filter: EventStreamFilter,
 ) -> Result<Response, Problem> {
-    stream_all_projects(&site, &caller, &headers, from.after, EventStreamFilter::All)
-}
-
-async fn follow_news(
-    State(site): State<SharedServerState>,
-    caller: Caller,
-    headers: HeaderMap,
-    ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
-) -> Result<Response, Problem> {
-    stream_all_projects(&site, &caller, &headers, from.after, EventStreamFilter::Hints)
-}
-
-fn stream_all_projects(
-    site: &SharedServerState,
-    caller: &Caller,
-    headers: &HeaderMap,
-    after: Option<String>,
-    shown: EventStreamFilter,
-) -> Result<Response, Problem> {
-    let cursor = match last_event_id(headers, after) {
+    let cursor = match last_event_id(&headers, from.after) {
         Some(text) => {
             Some(EventStreamCursor::parse_opaque(&text).ok_or_else(invalid_position_error)?)
         }
         None => None,
     };
     let lanes = site
-        .visible_projects(caller)
+        .visible_projects(&caller)
         .map(|room| FollowedProject::new(room.hub.clone(), cursor.as_ref()));
     let lanes = lanes.collect();
     let news = site.tick.subscribe();
     let stop = site.stop.clone();
-    Ok(stream_response(EventStreamReader { lanes, filter: shown, news, stop, plain: false }))
+    Ok(stream_response(EventStreamReader { lanes, filter, news, stop, plain: false }))
 }
 
 async fn follow_project(
@@ -128,13 +114,9 @@ async fn follow_project(
     headers: HeaderMap,
     ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
 ) -> Result<Response, Problem> {
-    stream_one_project(
-        &site,
-        &caller,
-        Some(&project),
-        last_event_id(&headers, from.after),
-        EventStreamFilter::All,
-    )
+    let room = resolve::find_project(&site, &caller, Some(&project))?;
+    let after = last_event_id(&headers, from.after);
+    stream_one_project(&site, &room, after, EventStreamFilter::All)
 }
 
 async fn follow_build(
@@ -147,17 +129,15 @@ async fn follow_build(
     let room = resolve::find_project(&site, &caller, from.project.as_deref())?;
     let build = load_build(&room, BuildId(resolve::parse_number("build", 'b', &build)?)).await?.id;
     let after = last_event_id(&headers, from.after);
-    stream_one_project(&site, &caller, Some(&room.name), after, EventStreamFilter::Build(build))
+    stream_one_project(&site, &room, after, EventStreamFilter::Build(build))
 }
 
 fn stream_one_project(
     site: &SharedServerState,
-    caller: &Caller,
-    project: Option<&str>,
+    room: &HostedProject,
     after: Option<String>,
-    shown: EventStreamFilter,
+    filter: EventStreamFilter,
 ) -> Result<Response, Problem> {
-    let room = resolve::find_project(site, caller, project)?;
     let cursor = match after {
         Some(text) => Some(
             EventStreamCursor::parse_number(&room.name, &text)
@@ -168,7 +148,7 @@ fn stream_one_project(
     let lanes = vec![FollowedProject::new(room.hub.clone(), cursor.as_ref())];
     let news = room.hub.subscribe_head();
     let stop = site.stop.clone();
-    Ok(stream_response(EventStreamReader { lanes, filter: shown, news, stop, plain: true }))
+    Ok(stream_response(EventStreamReader { lanes, filter, news, stop, plain: true }))
 }
 
 /// Returns the position that the client has read last.

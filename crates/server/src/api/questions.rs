@@ -23,7 +23,6 @@ use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
 use crate::server_state::{HostedProject, SharedServerState};
 
-/// Maximum length of guidance, in characters.
 const GUIDANCE_CHARS_MAX: usize = 10_000;
 
 /// A question, and its answer if that is not processed yet.

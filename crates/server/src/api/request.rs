@@ -21,7 +21,6 @@ use crate::server_state::{HostedProject, SharedServerState};
 pub(super) const KEY_HEADER: &str = "Idempotency-Key";
 pub(super) const KEY_HEADER_DESCRIPTION: &str = "A new random text for each thing that is told. The same once more, after \
     an answer that was lost, is taken once.";
-/// Maximum length of a key, in characters.
 const KEY_CHARS_MAX: usize = 200;
 
 /// Maximum number of seconds that one request may wait.

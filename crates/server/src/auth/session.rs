@@ -74,12 +74,10 @@ impl LoginSession {
         due.then(|| Self { until: later, ..self.clone() })
     }
 
-    /// Returns the CSRF token of the session's forms.
     pub(super) fn csrf_token(&self, key: &ServerSigningKey) -> String {
         key.keyed_hash(SigningPurpose::Csrf, self.id.as_bytes()).to_hex().to_string()
     }
 
-    /// Returns whether a CSRF token belongs to this session.
     pub(super) fn matches_csrf(&self, key: &ServerSigningKey, csrf: &str) -> bool {
         let given = blake3::Hash::from_hex(csrf);
         // The hash compares in constant time.

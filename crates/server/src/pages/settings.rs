@@ -186,7 +186,6 @@ async fn create_token(
     render_settings(&request, &door, Some(result)).await
 }
 
-/// Sends a test message through each channel of a project.
 async fn send_test_messages(
     request: PageRequest,
     door: SettingsAuthExtension,

@@ -28,7 +28,6 @@ use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, ProjectSession};
 use crate::settings::{ResolvedSettings, RunOptions, Settings, load_with_options, merge_options};
 
-/// The parts that perform builds of a project.
 pub(in crate::commands) struct BuildWorkers {
     project: LocalProject,
     settings: Settings,
@@ -59,7 +58,6 @@ impl BuildWorkers {
         })
     }
 
-    /// Sets the options from which its settings come.
     pub(super) fn with_options(self, options: RunOptions) -> Self {
         Self { options, ..self }
     }
@@ -79,10 +77,6 @@ impl BuildWorkers {
 
     pub(super) fn worker_factory(&self) -> WorkerFactory<'_> {
         self.worker_factory_with(&self.settings, &self.policy)
-    }
-
-    fn worker_factory_of<'a>(&'a self, own: &'a (Settings, Arc<Policy>)) -> WorkerFactory<'a> {
-        self.worker_factory_with(&own.0, &own.1)
     }
 
     fn worker_factory_with<'a>(
@@ -237,8 +231,10 @@ impl BuildWorkers {
         let name = self.project.name();
         let tasks = store.load_build_tasks(name, build).await?;
         let own = self.load_other_settings(tasks.first().map(|row| &row.spec.options))?;
-        let agents =
-            own.as_ref().map_or_else(|| self.worker_factory(), |own| self.worker_factory_of(own));
+        let agents = match &own {
+            Some((settings, policy)) => self.worker_factory_with(settings, policy),
+            None => self.worker_factory(),
+        };
         let head = self.repository.resolve_head().await?;
         let start = self.repository.ensure_build_start(build, &head).await?;
         let specs = tasks.iter().map(|row| &*row.spec);

@@ -15,7 +15,6 @@ use super::wait::{JobEnding, follow_until_end};
 use crate::error::CliError;
 use crate::project::{self, EndSignal, EndSignals, LocalProject, ProjectSession};
 
-/// A job that is kept alive, with the parts needed for it.
 pub(in crate::commands) struct JobFollower<'a> {
     pub(in crate::commands) project: &'a LocalProject,
     pub(in crate::commands) store: &'a Arc<dyn Store>,

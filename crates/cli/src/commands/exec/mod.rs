@@ -153,7 +153,6 @@ async fn keep_command_alive(
     })
 }
 
-/// Returns the job definition for the engine.
 fn job_spec(name: &str, phase: Option<ScriptPhase>) -> TaskSpec {
     let (program, arguments) = name.split_at(name.find(' ').unwrap_or(name.len()));
     let file = Path::new(program).file_name();

@@ -13,7 +13,6 @@ use crate::error::CliError;
 use crate::project::{self, LocalProject};
 use crate::render::{self, words, write_event_json, write_json_line};
 
-/// The amount and form of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageFormat {
     /// Sentences about all events, for a person.
@@ -34,7 +33,6 @@ impl MessageFormat {
     }
 }
 
-/// A question in its JSON form.
 #[derive(Serialize)]
 struct QuestionMessage {
     question: QuestionRow,

@@ -148,7 +148,6 @@ struct InboxContext<'a> {
 }
 
 impl InboxContext<'_> {
-    /// Returns whether evidence is shown by default.
     fn shows_evidence(&self) -> bool {
         let resolved = self.project.settings();
         resolved.is_ok_and(|resolved| {

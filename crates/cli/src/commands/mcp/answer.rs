@@ -21,7 +21,6 @@ use crate::project::{self, LocalProject};
 /// The source of faults that an agent states.
 const SOURCE: &str = "agent";
 
-/// The response to a call.
 pub(super) struct ToolAnswer {
     pub(super) text: String,
     pub(super) failed: bool,

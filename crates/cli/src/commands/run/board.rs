@@ -33,7 +33,6 @@ pub(super) struct BuildBoard {
 }
 
 impl BuildBoard {
-    /// Replaces the rows by those of the tables.
     pub(super) fn update_rows(
         &mut self,
         builds: Vec<(BuildRow, Vec<TaskRow>)>,

@@ -173,7 +173,6 @@ fn needs_lookup(notice: &RunnerNotice) -> bool {
     )
 }
 
-/// Looks up the state of builds.
 struct BuildsLookup<'a> {
     store: &'a Arc<dyn Store>,
     project: &'a LocalProject,

@@ -214,7 +214,6 @@ pub(crate) fn resume(args: &ResumeArgs, context: CommandContext<'_>) -> Result<E
     })
 }
 
-/// A task in its JSON form.
 #[derive(Serialize)]
 struct DryRunRow<'a> {
     name: &'a str,

@@ -270,7 +270,6 @@ impl<'a> RunOutput<'a> {
         Ok(())
     }
 
-    /// Lets the person answer questions.
     pub(super) async fn answer_questions(&mut self) -> Result<(), CliError> {
         let RunOutputKind::Live(live) = std::mem::replace(&mut self.kind, RunOutputKind::Lines)
         else {

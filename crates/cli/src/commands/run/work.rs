@@ -28,7 +28,6 @@ use crate::exit::Exit;
 use crate::project::{self, EndSignals, LocalProject, ProjectSession};
 use crate::render::Terminal;
 
-/// The work to carry out, with its context.
 pub(super) struct RunWork<'a> {
     pub(super) project: &'a LocalProject,
     pub(super) crew: &'a BuildWorkers,

@@ -53,7 +53,6 @@ pub(crate) fn run(args: &StatusArgs, context: CommandContext<'_>) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// The state of a project in its JSON form.
 #[derive(Serialize)]
 struct ProjectStatus {
     project: String,
@@ -136,7 +135,6 @@ async fn load_spent(store: &dyn Store, project: &str, day: u64) -> Result<Amount
     Ok(of_day.fold(Amount::ZERO, |sum, cost| sum.saturating_add(cost.spent)))
 }
 
-/// The processes of a project.
 pub(super) struct Performers {
     turns: TaskLocks,
     is_held: bool,

@@ -24,7 +24,6 @@ use crate::problem::Problem;
 use crate::project_host::ProjectHostError;
 use crate::server_state::HostedProject;
 
-/// Maximum length of a key, in characters.
 const KEY_CHARS_MAX: usize = 200;
 /// Wait before asking again about an action that another session performs.
 const SHARED_ACTION_AGAIN: Span = Span::from_secs(15);

@@ -32,7 +32,6 @@ use crate::server_state::{HostedProject, SharedServerState};
 use record::{ApiSessionDirection, ApiSessionTask, SessionRecord};
 
 const TASK: &str = "session";
-/// Maximum length of a goal, in characters.
 const GOAL_CHARS_MAX: usize = 10_000;
 /// Maximum length of a title, in characters, also of one that is derived from the goal.
 const TITLE_CHARS_MAX: usize = 120;

@@ -123,7 +123,6 @@ impl SessionMutationReport {
     }
 }
 
-/// Returns the state of an action, in a word.
 const fn state_name(state: &MutationState) -> &'static str {
     match state {
         MutationState::Intended => "intended",

@@ -26,7 +26,6 @@ use crate::server_state::HostedProject;
 
 /// The source of a failure that names none.
 const SOURCE: &str = "session";
-/// Maximum length of a source, in characters.
 const SOURCE_CHARS_MAX: usize = 200;
 /// Maximum length of a fault's message, in bytes: the end of the text, where programs state the
 /// error.
@@ -275,7 +274,6 @@ impl SessionFailure {
     }
 }
 
-/// Shortens an approach to one line.
 fn summary_line(words: &str) -> String {
     plain_line(truncate_chars(words.trim(), SUMMARY_CHARS_MAX))
 }
