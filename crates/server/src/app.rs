@@ -40,7 +40,7 @@ const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 /// Returns the router of a site, with its access checks.
-pub fn build_app(site: Arc<ServerState>, door: &Arc<Authenticator>) -> Router {
+pub fn build_app(site: Arc<ServerState>, authenticator: &Arc<Authenticator>) -> Router {
     let (programs, description) = api::api_routes();
     let described = get(move || async move { Json(description) });
     let programs = programs
@@ -49,13 +49,14 @@ pub fn build_app(site: Arc<ServerState>, door: &Arc<Authenticator>) -> Router {
     let public = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(monitoring::report_readiness));
-    let check_programs = middleware::from_fn_with_state(Arc::clone(door), auth::guard_api);
-    let check_people = middleware::from_fn_with_state(Arc::clone(door), auth::guard_pages);
-    let check_public = middleware::from_fn_with_state(Arc::clone(door), auth::guard_public);
+    let check_programs = middleware::from_fn_with_state(Arc::clone(authenticator), auth::guard_api);
+    let check_people = middleware::from_fn_with_state(Arc::clone(authenticator), auth::guard_pages);
+    let check_public =
+        middleware::from_fn_with_state(Arc::clone(authenticator), auth::guard_public);
     programs
         .route_layer(check_programs)
-        .merge(pages::page_routes(door).route_layer(check_people))
-        .merge(public.merge(pages::public_routes(door)).route_layer(check_public))
+        .merge(pages::page_routes(authenticator).route_layer(check_people))
+        .merge(public.merge(pages::public_routes(authenticator)).route_layer(check_public))
         .fallback(respond_not_found)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(enforce_timeout))

@@ -34,9 +34,9 @@ pub async fn serve_http(
     stop: CancellationToken,
 ) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { break };
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
@@ -55,7 +55,7 @@ pub async fn serve_http(
             if let Err(error) = watched.await {
                 tracing::debug!(%peer, %error, "a connection broke off");
             }
-            drop(place);
+            drop(slot);
         });
     }
     drop(listener);

@@ -38,21 +38,21 @@ pub(crate) async fn report_readiness(State(site): State<SharedServerState>) -> R
         tracing::warn!("there are hardly any file descriptors left");
         return not_ready_response(&"it has hardly any file descriptors left");
     }
-    for room in site.all_projects() {
-        if let Err(why) = check_project(room).await {
+    for hosted in site.all_projects() {
+        if let Err(why) = check_project(hosted).await {
             return not_ready_response(&why);
         }
     }
     "ready\n".into_response()
 }
 
-async fn check_project(room: &HostedProject) -> Result<(), ReadinessError> {
-    if let Err(error) = room.store.check_usable(&room.name).await {
-        tracing::warn!(project = %room.name, %error, "a store cannot be used");
+async fn check_project(hosted: &HostedProject) -> Result<(), ReadinessError> {
+    if let Err(error) = hosted.store.check_usable(&hosted.name).await {
+        tracing::warn!(project = %hosted.name, %error, "a store cannot be used");
         return Err(ReadinessError::Store);
     }
-    let ready = room.host.check_ready().await;
-    ready.inspect_err(|why| tracing::warn!(project = %room.name, %why, "not ready"))
+    let ready = hosted.host.check_ready().await;
+    ready.inspect_err(|why| tracing::warn!(project = %hosted.name, %why, "not ready"))
 }
 
 fn not_ready_response(why: &dyn std::fmt::Display) -> Response {
@@ -89,24 +89,24 @@ pub(crate) async fn render_metrics(
     let mut all = MetricsWriter::default();
     all.write_family("unstuck_info", "gauge", "The version that runs.");
     all.write_sample("unstuck_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-    let mut rooms = Vec::new();
-    for room in site.visible_projects(&caller) {
-        rooms.push((room.name.to_string(), ProjectMetrics::load_project(room).await?));
+    let mut projects = Vec::new();
+    for hosted in site.visible_projects(&caller) {
+        projects.push((hosted.name.to_string(), ProjectMetrics::load_project(hosted).await?));
     }
     for (name, kind, help, value) in ProjectMetrics::FAMILIES {
         all.write_family(name, kind, help);
-        for (project, numbers) in &rooms {
+        for (project, numbers) in &projects {
             all.write_sample(name, &[("project", project)], value(numbers));
         }
     }
     all.write_family("unstuck_builds", "gauge", "Builds, by where they stand.");
-    for (project, numbers) in &rooms {
+    for (project, numbers) in &projects {
         for (state, count) in &numbers.builds {
             all.write_sample("unstuck_builds", &[("project", project), ("state", state)], *count);
         }
     }
     all.write_family("unstuck_failures_total", "counter", "Failures that were met, by their code.");
-    for (project, numbers) in &rooms {
+    for (project, numbers) in &projects {
         for (code, count) in &numbers.failures {
             let labels = [("project", project.as_str()), ("code", code.as_str())];
             all.write_sample("unstuck_failures_total", &labels, *count);
@@ -163,9 +163,9 @@ impl ProjectMetrics {
         }),
     ];
 
-    async fn load_project(room: &HostedProject) -> Result<Self, Problem> {
-        let store = &room.store;
-        let name = &*room.name;
+    async fn load_project(hosted: &HostedProject) -> Result<Self, Problem> {
+        let store = &hosted.store;
+        let name = &*hosted.name;
         let mut numbers = Self {
             questions: store.count_unanswered(name).await?,
             events: store.load_newest_seq(name).await?,

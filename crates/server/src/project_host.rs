@@ -28,28 +28,28 @@ pub trait ProjectHost: fmt::Debug + Send + Sync {
     async fn start_build(
         &self,
         work: BuildStartRequest,
-        order: CommandIssuer,
+        issuer: CommandIssuer,
     ) -> Result<BuildId, ProjectHostError>;
 
     /// Submits the start of a build. A repeated order returns the build that it started before.
     async fn submit_build_start(
         &self,
         start: Command,
-        order: CommandIssuer,
+        issuer: CommandIssuer,
     ) -> Result<BuildId, ProjectHostError> {
-        let events = self.submit_command(order.clone().wrap_command(start)).await?;
+        let events = self.submit_command(issuer.clone().wrap_command(start)).await?;
         if let Some(build) = events.iter().find_map(|recorded| recorded.event.started_build()) {
             return Ok(build);
         }
-        self.find_started_build(&order).await?.ok_or(ProjectHostError::ChangingHands)
+        self.find_started_build(&issuer).await?.ok_or(ProjectHostError::ChangingHands)
     }
 
     /// Returns the build that this very order started before.
     async fn find_started_build(
         &self,
-        order: &CommandIssuer,
+        issuer: &CommandIssuer,
     ) -> Result<Option<BuildId>, ProjectHostError> {
-        let Some(request) = &order.request else { return Ok(None) };
+        let Some(request) = &issuer.request else { return Ok(None) };
         match self.look_up(StateQuery::Taken { request: request.clone() }).await? {
             StateQueryResult::Build(build) => Ok(build),
             _ => Ok(None),

@@ -95,18 +95,18 @@ impl ServerState {
         stop: CancellationToken,
     ) -> Result<Arc<Self>, StoreError> {
         let tick = watch::Sender::new(0);
-        let mut rooms = BTreeMap::new();
+        let mut hosted_projects = BTreeMap::new();
         for ProjectRegistration { name, store, host, audience } in projects {
             let hub = EventHub::new(Arc::clone(&name), Arc::clone(&store)).await?;
             let reader = Arc::clone(&hub);
             let tick = tick.clone();
             let stop = stop.clone();
             tokio::spawn(async move { reader.run(tick, stop).await });
-            let room = HostedProject { name: Arc::clone(&name), store, host, hub, audience };
-            rooms.insert(name, Arc::new(room));
+            let hosted = HostedProject { name: Arc::clone(&name), store, host, hub, audience };
+            hosted_projects.insert(name, Arc::new(hosted));
         }
         Ok(Arc::new(Self {
-            projects: rooms,
+            projects: hosted_projects,
             clock,
             tick,
             traffic: TrafficCounters::default(),
@@ -120,19 +120,19 @@ impl ServerState {
         &self,
         caller: &Caller,
     ) -> impl Iterator<Item = &Arc<HostedProject>> {
-        self.projects.values().filter(|room| caller.can_see(&room.name))
+        self.projects.values().filter(|hosted| caller.can_see(&hosted.name))
     }
 
     /// Returns a project, if the caller may see it. For others it does not exist.
     pub(crate) fn find_project(&self, caller: &Caller, name: &str) -> Option<&Arc<HostedProject>> {
-        self.projects.get(name).filter(|room| caller.can_see(&room.name))
+        self.projects.get(name).filter(|hosted| caller.can_see(&hosted.name))
     }
 
     /// Returns the position of all journals that a caller may see.
     pub(crate) fn current_cursor(&self, caller: &Caller) -> EventStreamCursor {
         let mut cursor = EventStreamCursor::default();
-        for room in self.visible_projects(caller) {
-            cursor.set_position(&room.name, *room.hub.subscribe_head().borrow());
+        for hosted in self.visible_projects(caller) {
+            cursor.set_position(&hosted.name, *hosted.hub.subscribe_head().borrow());
         }
         cursor
     }
@@ -143,14 +143,16 @@ impl ServerState {
 
     /// Wakes the reader of a project's events, because another process may have written some.
     pub fn wake_project_reader(&self, project: &str) {
-        if let Some(room) = self.projects.get(project) {
-            room.hub.wake_reader();
+        if let Some(hosted) = self.projects.get(project) {
+            hosted.hub.wake_reader();
         }
     }
 }
 
 impl fmt::Debug for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Site").field("rooms", &self.projects.keys()).finish_non_exhaustive()
+        f.debug_struct("ServerState")
+            .field("projects", &self.projects.keys())
+            .finish_non_exhaustive()
     }
 }

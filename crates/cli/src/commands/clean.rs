@@ -92,13 +92,13 @@ async fn sweep_while_holding(
     store: &Arc<dyn Store>,
     remove: bool,
 ) -> Result<SweepResult, CliError> {
-    let line = CommandConnection::open(project, store, VERB).await?;
-    if let Some(who) = line.other_holder() {
+    let connection = CommandConnection::open(project, store, VERB).await?;
+    if let Some(who) = connection.other_holder() {
         let hint = "wait until it is done, or stop it; then try again".to_owned();
         return Err(CliError::NotNow { verb: VERB, said: format!("{who} is running here"), hint });
     }
     let swept = sweep_builds(project, store.as_ref(), remove).await;
-    line.close().await?;
+    connection.close().await?;
     swept
 }
 

@@ -66,12 +66,12 @@ impl<'a> ControlSession<'a> {
         &self,
         commands: Vec<Command>,
     ) -> Result<(CommandEvents, usize), CliError> {
-        let line = CommandConnection::open(&self.project, &self.store, self.verb).await?;
+        let connection = CommandConnection::open(&self.project, &self.store, self.verb).await?;
         let mut events = Vec::new();
         let mut done = 0;
         let mut failed = None;
         for command in commands {
-            match line.submit_command(command).await {
+            match connection.submit_command(command).await {
                 Ok(more) => {
                     events.extend(more);
                     done += 1;
@@ -83,8 +83,8 @@ impl<'a> ControlSession<'a> {
                 }
             }
         }
-        let held = line.other_holder().is_some();
-        line.close().await?;
+        let held = connection.other_holder().is_some();
+        connection.close().await?;
         failed.map_or(Ok((CommandEvents { events, held }, done)), Err)
     }
 

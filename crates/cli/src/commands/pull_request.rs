@@ -29,12 +29,12 @@ pub(super) struct OpenPullRequest {
     pub(super) before: bool,
 }
 
-/// Opens the pull request, or returns the existing one: from `seat` if given, or else from a seat of its
+/// Opens the pull request, or returns the existing one: in `session` if given, or else in a session of its
 /// own.
 pub(super) async fn open_or_find(
     project: &LocalProject,
     store: &Arc<dyn Store>,
-    seat: Option<&ProjectSession>,
+    session: Option<&ProjectSession>,
     (wanted, credentials): (PullRequest, Credentials),
 ) -> Result<OpenPullRequest, CliError> {
     let key = request_key(&wanted);
@@ -57,8 +57,8 @@ pub(super) async fn open_or_find(
     // The action does the lookup itself: there is no stored command.
     let prober = once::create_prober(project, project::own_guard()?, project.root().to_owned());
     let once = SingleAction { verb: "land", job, spec, action, prober };
-    let came = match seat {
-        Some(seat) => once::perform_in_session(seat, project, once).await?,
+    let came = match session {
+        Some(session) => once::perform_in_session(session, project, once).await?,
         None => {
             let patience = ActionWait::default();
             once::perform_once(project, once, |_| {}, &patience)

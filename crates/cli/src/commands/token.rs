@@ -139,12 +139,12 @@ struct TokenContext<'a> {
 
 pub(crate) fn run(args: &TokenArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let tokens = AccessTokenStore::in_folder(project::user_state_folder().join("server"));
-    let desk = TokenContext { tokens, terminal, json: args.json, now: project::now() };
+    let context = TokenContext { tokens, terminal, json: args.json, now: project::now() };
     match &args.command {
-        None | Some(TokenCommand::List) => desk.write_list(),
-        Some(TokenCommand::Make(wish)) => desk.make_token(wish),
-        Some(TokenCommand::Rotate { id, yes }) => desk.rotate_token(*id, *yes),
-        Some(TokenCommand::Revoke { id, yes }) => desk.revoke_token(*id, *yes),
+        None | Some(TokenCommand::List) => context.write_list(),
+        Some(TokenCommand::Make(wish)) => context.make_token(wish),
+        Some(TokenCommand::Rotate { id, yes }) => context.rotate_token(*id, *yes),
+        Some(TokenCommand::Revoke { id, yes }) => context.revoke_token(*id, *yes),
     }?;
     Ok(Exit::Done)
 }

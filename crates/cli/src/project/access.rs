@@ -94,10 +94,10 @@ pub(crate) async fn submit_command(
     verb: &str,
     command: Command,
 ) -> Result<CommandEvents, CliError> {
-    let line = CommandConnection::open(project, store, verb).await?;
-    let decided = line.submit_command(command).await;
-    let held = line.other_holder().is_some();
-    line.close().await?;
+    let connection = CommandConnection::open(project, store, verb).await?;
+    let decided = connection.submit_command(command).await;
+    let held = connection.other_holder().is_some();
+    connection.close().await?;
     Ok(CommandEvents { events: decided?, held })
 }
 

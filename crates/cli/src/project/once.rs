@@ -122,9 +122,9 @@ pub(crate) async fn perform_once(
     patience: &ActionWait,
 ) -> Result<Option<SingleActionResult>, CliError> {
     let store = project.open_or_create_store()?;
-    let mut turn = None;
+    let mut lock = None;
     let attempt = async |session: &mut ProjectSession| {
-        let context = (&mut turn, &belongs as &dyn Fn(TaskId), patience);
+        let context = (&mut lock, &belongs as &dyn Fn(TaskId), patience);
         Ok(match attempt_action(session, project, &once, context).await? {
             ActionFollowOutcome::HolderGone => None,
             ActionFollowOutcome::Settled(settled) => Some(Some(settled)),
@@ -152,26 +152,26 @@ pub(crate) async fn perform_in_session(
     }
 }
 
-/// Follows the action to its result. Other processes with the same action wait for the turn until the
-/// result is known; a settled key needs no turn.
+/// Follows the action to its result. Other processes with the same action wait for the lock until the
+/// result is known; a settled key needs no lock.
 async fn attempt_action(
     connection: &ProjectConnection,
     project: &LocalProject,
     once: &SingleAction,
-    (turn, belongs, patience): (&mut Option<FileLock>, &dyn Fn(TaskId), &ActionWait),
+    (lock, belongs, patience): (&mut Option<FileLock>, &dyn Fn(TaskId), &ActionWait),
 ) -> Result<ActionFollowOutcome, CliError> {
     if let Some(came) = find_earlier_result(connection, &once.spec).await? {
         return Ok(ActionFollowOutcome::Settled(came));
     }
     let task = connection.find_or_define_job(&once.job).await?;
     belongs(task);
-    if turn.is_none() {
-        let turns = TaskLocks::new(project.runs_folder());
-        *turn = turns.try_lock_task(task)?;
-        if turn.is_none() {
+    if lock.is_none() {
+        let locks = TaskLocks::new(project.runs_folder());
+        *lock = locks.try_lock_task(task)?;
+        if lock.is_none() {
             patience.set_hindrance(Some(Hindrance::SameAction));
             tokio::select! {
-                taken = turns.lock_task(task) => *turn = Some(taken?),
+                taken = locks.lock_task(task) => *lock = Some(taken?),
                 () = patience.wait_for_end() => return Ok(ActionFollowOutcome::GivenUp),
             }
             patience.set_hindrance(None);

@@ -149,9 +149,9 @@ async fn list_builds(
     ApiQueryParams(part): ApiQueryParams<ApiListQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in resolve::find_projects(&site, &caller, part.project.as_deref())? {
-        let rows = room.store.load_builds(&room.name).await?;
-        items.extend(rows.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
+    for hosted in resolve::find_projects(&site, &caller, part.project.as_deref())? {
+        let rows = hosted.store.load_builds(&hosted.name).await?;
+        items.extend(rows.into_iter().map(|row| InRoom { project: hosted.name.to_string(), row }));
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.row.started_at));
     let listed = part.take_page(items, |item| format!("{}/{}", item.project, item.row.id.0))?;
@@ -182,7 +182,7 @@ async fn start_build(
                 .with_hint("give one of them; a goal is a build with a single task"));
         }
     };
-    let build = at.project.host.start_build(wanted, at.caller.make_order(request)).await?;
+    let build = at.project.host.start_build(wanted, at.caller.to_issuer(request)).await?;
     let row = load_build(&at.project, build).await?;
     let project = utf8_percent_encode(&at.project.name, NON_ALPHANUMERIC);
     let place = format!("/api/v1/builds/{build}?project={project}");
@@ -190,12 +190,12 @@ async fn start_build(
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], body).into_response())
 }
 
-async fn find_build(room: &HostedProject, build: &str) -> Result<BuildRow, Problem> {
-    load_build(room, BuildId(resolve::parse_number("build", 'b', build)?)).await
+async fn find_build(hosted: &HostedProject, build: &str) -> Result<BuildRow, Problem> {
+    load_build(hosted, BuildId(resolve::parse_number("build", 'b', build)?)).await
 }
 
-pub(crate) async fn load_build(room: &HostedProject, id: BuildId) -> Result<BuildRow, Problem> {
-    let rows = room.store.load_builds(&room.name).await?;
+pub(crate) async fn load_build(hosted: &HostedProject, id: BuildId) -> Result<BuildRow, Problem> {
+    let rows = hosted.store.load_builds(&hosted.name).await?;
     let row = rows.into_iter().find(|row| row.id == id);
     row.ok_or_else(|| Problem::not_found("build", id))
 }
@@ -254,12 +254,12 @@ async fn get_report(at: ApiProjectRequest, Path(build): Path<String>) -> Result<
 
 pub(crate) async fn load_report(
     site: &SharedServerState,
-    room: &HostedProject,
+    hosted: &HostedProject,
     build: BuildId,
 ) -> Result<BuildReport, Problem> {
     // The report counts this server as a process that works on the build.
     let seen = (true, site.clock.now());
-    let facts = BuildFacts::load(room.store.as_ref(), &room.name, Some(build), seen).await?;
+    let facts = BuildFacts::load(hosted.store.as_ref(), &hosted.name, Some(build), seen).await?;
     facts
         .map(|facts| BuildReport::from_facts(&facts))
         .ok_or_else(|| Problem::not_found("build", build))
@@ -302,10 +302,10 @@ async fn submit_task_command(
 
 /// Returns a task, if it belongs to the build.
 pub(crate) async fn load_task(
-    room: &HostedProject,
+    hosted: &HostedProject,
     build: BuildId,
     task: TaskId,
 ) -> Result<TaskRow, Problem> {
-    let row = room.store.load_task(&room.name, task).await?.filter(|row| row.build == build);
+    let row = hosted.store.load_task(&hosted.name, task).await?.filter(|row| row.build == build);
     row.ok_or_else(|| Problem::not_found("task", task))
 }

@@ -100,7 +100,7 @@ async fn follow_all_projects(
     };
     let lanes = site
         .visible_projects(&caller)
-        .map(|room| FollowedProject::new(room.hub.clone(), cursor.as_ref()));
+        .map(|hosted| FollowedProject::new(hosted.hub.clone(), cursor.as_ref()));
     let lanes = lanes.collect();
     let news = site.tick.subscribe();
     let stop = site.stop.clone();
@@ -114,9 +114,9 @@ async fn follow_project(
     headers: HeaderMap,
     ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
 ) -> Result<Response, Problem> {
-    let room = resolve::find_project(&site, &caller, Some(&project))?;
+    let hosted = resolve::find_project(&site, &caller, Some(&project))?;
     let after = last_event_id(&headers, from.after);
-    stream_one_project(&site, &room, after, EventStreamFilter::All)
+    stream_one_project(&site, &hosted, after, EventStreamFilter::All)
 }
 
 async fn follow_build(
@@ -126,27 +126,28 @@ async fn follow_build(
     headers: HeaderMap,
     ApiQueryParams(from): ApiQueryParams<ApiBuildEventsQuery>,
 ) -> Result<Response, Problem> {
-    let room = resolve::find_project(&site, &caller, from.project.as_deref())?;
-    let build = load_build(&room, BuildId(resolve::parse_number("build", 'b', &build)?)).await?.id;
+    let hosted = resolve::find_project(&site, &caller, from.project.as_deref())?;
+    let build =
+        load_build(&hosted, BuildId(resolve::parse_number("build", 'b', &build)?)).await?.id;
     let after = last_event_id(&headers, from.after);
-    stream_one_project(&site, &room, after, EventStreamFilter::Build(build))
+    stream_one_project(&site, &hosted, after, EventStreamFilter::Build(build))
 }
 
 fn stream_one_project(
     site: &SharedServerState,
-    room: &HostedProject,
+    hosted: &HostedProject,
     after: Option<String>,
     filter: EventStreamFilter,
 ) -> Result<Response, Problem> {
     let cursor = match after {
         Some(text) => Some(
-            EventStreamCursor::parse_number(&room.name, &text)
+            EventStreamCursor::parse_number(&hosted.name, &text)
                 .ok_or_else(invalid_position_error)?,
         ),
         None => None,
     };
-    let lanes = vec![FollowedProject::new(room.hub.clone(), cursor.as_ref())];
-    let news = room.hub.subscribe_head();
+    let lanes = vec![FollowedProject::new(hosted.hub.clone(), cursor.as_ref())];
+    let news = hosted.hub.subscribe_head();
     let stop = site.stop.clone();
     Ok(stream_response(EventStreamReader { lanes, filter, news, stop, plain: true }))
 }

@@ -48,9 +48,9 @@ async fn list_jobs(
     ApiQueryParams(which): ApiQueryParams<ApiProjectQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in resolve::find_projects(&site, &caller, which.project.as_deref())? {
-        let jobs = room.host.list_jobs().await?;
-        items.extend(jobs.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
+    for hosted in resolve::find_projects(&site, &caller, which.project.as_deref())? {
+        let jobs = hosted.host.list_jobs().await?;
+        items.extend(jobs.into_iter().map(|row| InRoom { project: hosted.name.to_string(), row }));
     }
     Ok(respond_with_etag(&headers, &Listed { items, next: None }))
 }

@@ -59,13 +59,13 @@ fn describe_command(path: &'static str, id: &'static str, summary: &'static str)
 async fn submit_command(at: &ApiProjectRequest, command: Command) -> Result<Response, Problem> {
     let request = request::parse_request_key(&at.headers, "order", &command)?;
     let events =
-        at.project.host.submit_command(at.caller.make_order(request).wrap_command(command)).await?;
+        at.project.host.submit_command(at.caller.to_issuer(request).wrap_command(command)).await?;
     Ok(respond_with_events(&at.project, &events))
 }
 
 /// Returns events in the format that every client gets.
-fn respond_with_events(room: &HostedProject, events: &[RecordedEvent]) -> Response {
+fn respond_with_events(hosted: &HostedProject, events: &[RecordedEvent]) -> Response {
     let events: Vec<EventEnvelope<'_>> =
-        events.iter().map(|recorded| recorded.to_envelope(&room.name)).collect();
+        events.iter().map(|recorded| recorded.to_envelope(&hosted.name)).collect();
     axum::Json(events).into_response()
 }

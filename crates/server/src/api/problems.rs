@@ -66,15 +66,15 @@ pub(crate) enum Stands {
 }
 
 /// Returns the errors of a project, the latest first.
-pub(crate) async fn load_problems(room: &HostedProject) -> Result<Vec<Met>, Problem> {
-    let asked = room.store.load_questions(&room.name, Some(QuestionStatus::Pending)).await?;
+pub(crate) async fn load_problems(hosted: &HostedProject) -> Result<Vec<Met>, Problem> {
+    let asked = hosted.store.load_questions(&hosted.name, Some(QuestionStatus::Pending)).await?;
     let asked: HashSet<&str> = asked.iter().map(|row| row.signature.as_str()).collect();
-    let rows = room.store.load_signatures(&room.name).await?;
+    let rows = hosted.store.load_signatures(&hosted.name).await?;
     Ok(rows
         .into_iter()
         .map(|row| Met {
             stands: match row.count {
-                _ if asked.contains(row.signature.key(&room.name).as_str()) => Stands::Open,
+                _ if asked.contains(row.signature.key(&hosted.name).as_str()) => Stands::Open,
                 0 => Stands::Recovered,
                 _ => Stands::Trying,
             },
@@ -95,9 +95,9 @@ async fn list_problems(
     ApiQueryParams(part): ApiQueryParams<ApiListQuery>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in resolve::find_projects(&site, &caller, part.project.as_deref())? {
-        let met = load_problems(&room).await?.into_iter();
-        items.extend(met.map(|row| InRoom { project: room.name.to_string(), row }));
+    for hosted in resolve::find_projects(&site, &caller, part.project.as_deref())? {
+        let met = load_problems(&hosted).await?.into_iter();
+        items.extend(met.map(|row| InRoom { project: hosted.name.to_string(), row }));
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.row.last_seen));
     let listed =

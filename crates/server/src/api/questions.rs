@@ -157,16 +157,16 @@ async fn list_questions(
     headers: HeaderMap,
     ApiQueryParams(which): ApiQueryParams<ApiQuestionListQuery>,
 ) -> Result<Response, Problem> {
-    let rooms = resolve::find_projects(&site, &caller, which.project.as_deref())?;
+    let projects = resolve::find_projects(&site, &caller, which.project.as_deref())?;
     // The revisions come first: a later write makes the response outdated.
-    let revisions = rooms.iter().map(|room| room.store.read_revision());
+    let revisions = projects.iter().map(|hosted| hosted.store.read_revision());
     let revisions = revisions.collect::<Result<_, _>>()?;
-    let listed = load_question_list(&rooms, &caller, &which);
+    let listed = load_question_list(&projects, &caller, &which);
     site.response_cache.get_or_make((&address, &headers, &caller), revisions, listed).await
 }
 
 async fn load_question_list(
-    rooms: &[Arc<HostedProject>],
+    projects: &[Arc<HostedProject>],
     caller: &Caller,
     which: &ApiQuestionListQuery,
 ) -> Result<Listed<Asked>, Problem> {
@@ -174,10 +174,10 @@ async fn load_question_list(
     let mut start = which.after.as_deref().map(QuestionListCursor::parse).transpose()?;
     let mut items: Vec<Asked> = Vec::new();
     let mut next = None;
-    for room in rooms {
+    for hosted in projects {
         let after = match &start {
-            Some(start) if *room.name < *start.project => continue,
-            Some(start) if *room.name == *start.project => Some(start.question),
+            Some(start) if *hosted.name < *start.project => continue,
+            Some(start) if *hosted.name == *start.project => Some(start.question),
             _ => None,
         };
         start = None;
@@ -186,10 +186,10 @@ async fn load_question_list(
         let one_more = left.saturating_add(1);
         let page =
             QuestionPage { status: which.status, after, newest_first: false, limit: one_more };
-        let rows = room.store.load_question_page(&room.name, page).await?;
-        let mut waiting: HashMap<QuestionId, Answer> = room
+        let rows = hosted.store.load_question_page(&hosted.name, page).await?;
+        let mut waiting: HashMap<QuestionId, Answer> = hosted
             .store
-            .load_pending_answers(&room.name)
+            .load_pending_answers(&hosted.name)
             .await?
             .into_iter()
             .map(|a| (a.question, a))
@@ -240,19 +240,19 @@ async fn get_question(
     ApiQueryParams(how): ApiQueryParams<ApiQuestionQuery>,
 ) -> Result<Response, Problem> {
     let patience = LongPoll::from_wait(how.wait)?;
-    let room = resolve::find_project(&site, &caller, how.project.as_deref())?;
+    let hosted = resolve::find_project(&site, &caller, how.project.as_deref())?;
     let id = QuestionId(resolve::parse_number("question", 'q', &question)?);
     let asked = patience
-        .read_until(&site, &room, || require_question(&room, id), |asked| !asked.is_open())
+        .read_until(&site, &hosted, || require_question(&hosted, id), |asked| !asked.is_open())
         .await?;
     Ok(respond_with_etag(&headers, &visible_question(asked, &caller)))
 }
 
 pub(crate) async fn require_question(
-    room: &HostedProject,
+    hosted: &HostedProject,
     id: QuestionId,
 ) -> Result<Asked, Problem> {
-    let asked = load_asked(room.store.as_ref(), &room.name, id).await?;
+    let asked = load_asked(hosted.store.as_ref(), &hosted.name, id).await?;
     asked.ok_or_else(|| Problem::not_found("question", id))
 }
 
@@ -269,12 +269,12 @@ async fn answer_question(
 /// Records a person's answer, and tells the holder about it.
 pub(crate) async fn record_answer(
     site: &SharedServerState,
-    room: &HostedProject,
+    hosted: &HostedProject,
     caller: &Caller,
     question: QuestionId,
     choice: &Choice,
 ) -> Result<Answered, Problem> {
-    let asked = require_question(room, question).await?;
+    let asked = require_question(hosted, question).await?;
     let offered = || {
         let choices = asked.row.text.options.iter();
         let choices = choices.map(|option| format!("{} (“{}”)", option.value, option.label));
@@ -295,22 +295,25 @@ pub(crate) async fn record_answer(
             .with_hint("say in `guidance` what to do"));
     }
     // The guidance is stored, and sent to an agent: a key belongs into the environment.
-    let guidance = guidance.map(|words| room.host.redact_text(words));
+    let guidance = guidance.map(|words| hosted.host.redact_text(words));
     let by = Arc::clone(&caller.name);
     let at = site.clock.now();
     let answer = Answer { question, decision, guidance, by, at };
-    room.store.record_answer(&room.name, answer.clone()).await.map_err(|error| match error {
-        AnswerError::NoQuestion(id) => Problem::not_found("question", id),
-        AnswerError::Answered(_) => Problem::new(StatusCode::CONFLICT, error.to_string())
-            .with_hint("the first answer counts"),
-        AnswerError::Withdrawn(_) => Problem::new(StatusCode::GONE, error.to_string()),
-        AnswerError::NotAnOption { .. } => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).with_hint(offered())
-        }
-        AnswerError::Store(error) => error.into(),
-    })?;
+    hosted.store.record_answer(&hosted.name, answer.clone()).await.map_err(
+        |error| match error {
+            AnswerError::NoQuestion(id) => Problem::not_found("question", id),
+            AnswerError::Answered(_) => Problem::new(StatusCode::CONFLICT, error.to_string())
+                .with_hint("the first answer counts"),
+            AnswerError::Withdrawn(_) => Problem::new(StatusCode::GONE, error.to_string()),
+            AnswerError::NotAnOption { .. } => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+                    .with_hint(offered())
+            }
+            AnswerError::Store(error) => error.into(),
+        },
+    )?;
     // From here on the answer is recorded: it will be processed, whatever happens now.
-    let taken_up = room.host.take_answers().await.unwrap_or(false);
+    let taken_up = hosted.host.take_answers().await.unwrap_or(false);
     Ok(Answered { answer, taken_up })
 }
 

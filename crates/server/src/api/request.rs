@@ -127,7 +127,7 @@ impl LongPoll {
     pub(super) async fn read_until<T, R>(
         &self,
         site: &SharedServerState,
-        room: &HostedProject,
+        hosted: &HostedProject,
         read: impl Fn() -> R,
         is_wanted: impl Fn(&T) -> bool,
     ) -> Result<T, Problem>
@@ -135,7 +135,7 @@ impl LongPoll {
         R: Future<Output = Result<T, Problem>>,
     {
         let until = Instant::now() + Duration::from_secs(self.seconds);
-        let mut news = room.hub.subscribe_head();
+        let mut news = hosted.hub.subscribe_head();
         loop {
             news.mark_unchanged();
             let found = read().await?;

@@ -66,11 +66,11 @@ impl<Q: NamesProject> FromRequestParts<SharedServerState> for ApiProjectRequest<
     ) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, site).await?;
         let ApiQueryParams(asks) = ApiQueryParams::<Q>::from_request_parts(parts, site).await?;
-        let room = find_project(site, &caller, asks.project_name())?;
+        let hosted = find_project(site, &caller, asks.project_name())?;
         Ok(Self {
             site: Arc::clone(site),
             caller,
-            project: room,
+            project: hosted,
             headers: parts.headers.clone(),
             query: asks,
         })
@@ -154,8 +154,8 @@ pub(crate) fn find_project(
     named: Option<&str>,
 ) -> Result<Arc<HostedProject>, Problem> {
     if let Some(name) = named {
-        let room = site.find_project(caller, name);
-        return room.cloned().ok_or_else(|| Problem::not_found("project", name));
+        let hosted = site.find_project(caller, name);
+        return hosted.cloned().ok_or_else(|| Problem::not_found("project", name));
     }
     let mut seen = site.visible_projects(caller);
     match (seen.next(), seen.next()) {
@@ -163,7 +163,7 @@ pub(crate) fn find_project(
         (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there is no project here")),
         (Some(_), Some(_)) => {
             let known: Vec<&str> =
-                site.visible_projects(caller).take(NAMES_MAX).map(|room| &*room.name).collect();
+                site.visible_projects(caller).take(NAMES_MAX).map(|hosted| &*hosted.name).collect();
             let detail = "there are several projects here, and the request does not say which";
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
                 .with_hint(format!("add `?project=NAME`: {}", known.join(", "))))

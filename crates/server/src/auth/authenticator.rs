@@ -252,46 +252,46 @@ impl Authenticator {
 
 /// Checks requests to public routes: login, links, health.
 pub async fn guard_public(
-    State(door): State<Arc<Authenticator>>,
+    State(authenticator): State<Arc<Authenticator>>,
     request: Request,
     next: Next,
 ) -> Response {
-    guard_request(&door, request, next, RouteAccess::Public).await
+    guard_request(&authenticator, request, next, RouteAccess::Public).await
 }
 
 /// Checks requests to pages: unauthenticated ones are redirected to the login.
 pub async fn guard_pages(
-    State(door): State<Arc<Authenticator>>,
+    State(authenticator): State<Arc<Authenticator>>,
     request: Request,
     next: Next,
 ) -> Response {
-    guard_request(&door, request, next, RouteAccess::People).await
+    guard_request(&authenticator, request, next, RouteAccess::People).await
 }
 
 /// Checks requests of programs: unauthenticated ones get an error.
 pub async fn guard_api(
-    State(door): State<Arc<Authenticator>>,
+    State(authenticator): State<Arc<Authenticator>>,
     request: Request,
     next: Next,
 ) -> Response {
-    guard_request(&door, request, next, RouteAccess::Programs).await
+    guard_request(&authenticator, request, next, RouteAccess::Programs).await
 }
 
 async fn guard_request(
-    door: &Arc<Authenticator>,
+    authenticator: &Arc<Authenticator>,
     request: Request,
     next: Next,
     to: RouteAccess,
 ) -> Response {
-    match door.admit_request(request, to).await {
+    match authenticator.admit_request(request, to).await {
         Ok((request, visit)) => {
             let shown = request.headers().clone();
             let caller = request.extensions().get::<Caller>().cloned();
             let mut response = next.run(request).await;
-            door.renew_session(&visit, &mut response);
+            authenticator.renew_session(&visit, &mut response);
             match caller {
                 Some(caller) if is_stream(&response) => {
-                    end_stream_on_revocation(Arc::clone(door), shown, caller, response)
+                    end_stream_on_revocation(Arc::clone(authenticator), shown, caller, response)
                 }
                 _ => response,
             }
@@ -307,7 +307,7 @@ fn is_stream(response: &Response) -> bool {
 
 /// Ends a stream before its next chunk if the caller has lost access.
 fn end_stream_on_revocation(
-    door: Arc<Authenticator>,
+    authenticator: Arc<Authenticator>,
     shown: HeaderMap,
     caller: Caller,
     response: Response,
@@ -315,7 +315,9 @@ fn end_stream_on_revocation(
     response.map(|body| {
         let pieces = body.into_data_stream();
         Body::from_stream(
-            pieces.take_while(move |_| future::ready(door.is_still_allowed(&shown, &caller))),
+            pieces.take_while(move |_| {
+                future::ready(authenticator.is_still_allowed(&shown, &caller))
+            }),
         )
     })
 }
@@ -371,7 +373,9 @@ pub(super) fn see_other(path: &str) -> Response {
 
 impl fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Door").field("names", &self.allowed_hosts).finish_non_exhaustive()
+        f.debug_struct("Authenticator")
+            .field("allowed_hosts", &self.allowed_hosts)
+            .finish_non_exhaustive()
     }
 }
 

@@ -47,14 +47,14 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns an order of this caller, with the request that it came with.
-    pub fn make_order(&self, request: Option<Request>) -> CommandIssuer {
+    /// Returns this caller as the issuer of a command, with the request that the command came with.
+    pub fn to_issuer(&self, request: Option<Request>) -> CommandIssuer {
         CommandIssuer { by: Arc::clone(&self.name), request }
     }
 
     /// Adds this caller's name to a command.
     pub fn attribute_command(&self, command: Command) -> Command {
-        self.make_order(None).wrap_command(command)
+        self.to_issuer(None).wrap_command(command)
     }
 
     /// Returns whether the caller may see a project. To a caller who may not see it, it does not

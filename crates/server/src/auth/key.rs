@@ -53,7 +53,7 @@ impl ServerSigningKey {
             return Ok(key);
         }
         private::make_folder(folder)?;
-        let _turn = private::lock_file(&folder.join(LOCK_FILE))?;
+        let _lock = private::lock_file(&folder.join(LOCK_FILE))?;
         if let Some(key) = Self::read_existing(folder)? {
             return Ok(key);
         }

@@ -43,7 +43,7 @@ impl Clock for Still {
 
 /// A server with access checks, and the first token.
 pub(super) struct TestServer {
-    pub(super) door: Arc<Authenticator>,
+    pub(super) authenticator: Arc<Authenticator>,
     pub(super) clock: Arc<Still>,
     pub(super) token: AccessToken,
     pub(super) folder: tempfile::TempDir,
@@ -71,7 +71,7 @@ impl TestResponse {
 
 impl TestServer {
     pub(super) fn new() -> Self {
-        Self::with(|door| door)
+        Self::with(|authenticator| authenticator)
     }
 
     pub(super) fn with(built: impl FnOnce(Authenticator) -> Authenticator) -> Self {
@@ -82,8 +82,9 @@ impl TestServer {
         let key = ServerSigningKey::open(tokens.folder()).unwrap();
         let names =
             AllowedHosts::new("127.0.0.1:7077".parse().unwrap(), ["inbox.example.org"]).unwrap();
-        let door = Authenticator::new(tokens, key, names, Arc::clone(&clock) as Arc<dyn Clock>);
-        Self { door: Arc::new(built(door)), clock, token, folder }
+        let authenticator =
+            Authenticator::new(tokens, key, names, Arc::clone(&clock) as Arc<dyn Clock>);
+        Self { authenticator: Arc::new(built(authenticator)), clock, token, folder }
     }
 
     pub(super) fn later(&self, span: Span) {
@@ -93,7 +94,8 @@ impl TestServer {
     pub(super) fn make(&self, role: AccessRole) -> (TokenId, AccessToken) {
         let wish =
             NewToken { name: "bob".into(), role, reach: ProjectVisibility::All, expires_at: None };
-        let (entry, token) = self.door.tokens.create_token(wish, self.clock.now()).unwrap();
+        let (entry, token) =
+            self.authenticator.tokens.create_token(wish, self.clock.now()).unwrap();
         (entry.id, token)
     }
 
@@ -128,21 +130,21 @@ impl TestServer {
 
     /// Returns three groups of routes that respond with the caller.
     fn router(&self) -> Router {
-        let door = || Arc::clone(&self.door);
+        let authenticator = || Arc::clone(&self.authenticator);
         let programs = Router::new()
             .route("/api/it", get(who).post(who))
-            .layer(from_fn_with_state(door(), guard_api));
+            .layer(from_fn_with_state(authenticator(), guard_api));
         let pages = Router::new()
             .route("/it", get(who).post(who))
             .route("/logout", get(logout).post(logout))
-            .layer(from_fn_with_state(door(), guard_pages));
+            .layer(from_fn_with_state(authenticator(), guard_pages));
         let public = Router::new()
             .route("/login", get(login_page).post(login))
             .route("/enter/{code}", get(enter))
             .route("/link/{code}", get(follow))
             .route("/health", get(who).post(who))
-            .layer(from_fn_with_state(door(), guard_public));
-        programs.merge(pages).merge(public).with_state(door())
+            .layer(from_fn_with_state(authenticator(), guard_public));
+        programs.merge(pages).merge(public).with_state(authenticator())
     }
 }
 
@@ -154,43 +156,46 @@ async fn who(caller: Option<Caller>, csrf: CsrfToken, body: String) -> String {
     format!("{name}|{}|{body}", csrf.as_str())
 }
 
-async fn logout(State(door): Shared, visit: AuthRequestContext) -> Result<Response, Problem> {
-    door.log_out(&visit)
+async fn logout(
+    State(authenticator): Shared,
+    visit: AuthRequestContext,
+) -> Result<Response, Problem> {
+    authenticator.log_out(&visit)
 }
 
-async fn login_page(State(door): Shared, caller: Option<Caller>) -> Response {
-    match door.login_page(caller.as_ref(), Some("/it")) {
+async fn login_page(State(authenticator): Shared, caller: Option<Caller>) -> Response {
+    match authenticator.login_page(caller.as_ref(), Some("/it")) {
         LoginOutcome::Page(LoginPage { next, .. }) => next.to_string().into_response(),
         LoginOutcome::In(response) => response,
     }
 }
 
 async fn login(
-    State(door): Shared,
+    State(authenticator): Shared,
     visit: AuthRequestContext,
     Form(form): Form<LoginForm>,
 ) -> Response {
-    match door.log_in(&visit, &form) {
+    match authenticator.log_in(&visit, &form) {
         LoginOutcome::In(response) => response,
         LoginOutcome::Page(LoginPage { problem, .. }) => problem.unwrap().into_response(),
     }
 }
 
 async fn enter(
-    State(door): Shared,
+    State(authenticator): Shared,
     visit: AuthRequestContext,
     Path(code): Path<String>,
 ) -> Response {
-    door.enter_by_link(&visit, &code).unwrap_or_else(Problem::into_response)
+    authenticator.enter_by_link(&visit, &code).unwrap_or_else(Problem::into_response)
 }
 
 async fn follow(
-    State(door): Shared,
+    State(authenticator): Shared,
     visit: AuthRequestContext,
     caller: Option<Caller>,
     Path(code): Path<String>,
 ) -> Response {
-    match door.follow_link(&visit, caller.as_ref(), &code) {
+    match authenticator.follow_link(&visit, caller.as_ref(), &code) {
         Ok(SignedLinkTarget::Questions(link, entered)) => {
             entered.redirect_to(&LocalPath::parse_or_home(Some(&format!("/p/{}", link.project))))
         }

@@ -60,7 +60,7 @@ impl AccessTokenStore {
         if PrivateFileStamp::read_from(&self.file_path())?.is_some() {
             return self.load_current().map(|_| None);
         }
-        let _turn = self.lock_folder()?;
+        let _lock = self.lock_folder()?;
         match self.read_file()? {
             Some(_) => Ok(None),
             None => self.create_first_token(name, now).map(Some),
@@ -74,7 +74,7 @@ impl AccessTokenStore {
         now: Time,
     ) -> Result<(TokenEntry, AccessToken), AccessError> {
         let name = validate_name(&wish.name)?;
-        let _turn = self.lock_folder()?;
+        let _lock = self.lock_folder()?;
         let mut book = self.read_file()?.unwrap_or(AccessTokenFile::empty());
         let made = add_entry(&mut book, NewToken { name, ..wish }, now)?;
         self.write_file(&book)?;
@@ -92,7 +92,7 @@ impl AccessTokenStore {
         id: TokenId,
         now: Time,
     ) -> Result<(TokenEntry, AccessToken), AccessError> {
-        let _turn = self.lock_folder()?;
+        let _lock = self.lock_folder()?;
         let mut book = self.read_file()?.unwrap_or(AccessTokenFile::empty());
         let is_here = book.here == Some(id);
         let entry = book.tokens.iter_mut().find(|entry| entry.id == id);
@@ -109,7 +109,7 @@ impl AccessTokenStore {
 
     /// Revokes a token.
     pub fn revoke_token(&self, id: TokenId) -> Result<TokenEntry, AccessError> {
-        let _turn = self.lock_folder()?;
+        let _lock = self.lock_folder()?;
         let mut book = self.read_file()?.unwrap_or(AccessTokenFile::empty());
         let at = book.tokens.iter().position(|entry| entry.id == id);
         let entry = book.tokens.remove(at.ok_or(AccessError::UnknownToken(id))?);

@@ -40,7 +40,7 @@ impl UsedIds {
         if let Some(folder) = self.path.parent() {
             private::make_folder(folder)?;
         }
-        let _turn = private::lock_file(&self.path.with_extension("lock"))?;
+        let _lock = private::lock_file(&self.path.with_extension("lock"))?;
         self.reload_if_changed()?;
         self.until.retain(|_, until| now < *until);
         if self.until.contains_key(id) || self.until.len() >= REMEMBERED_MAX {

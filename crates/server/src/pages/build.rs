@@ -149,17 +149,17 @@ pub(super) async fn show_build(
     Path((project, build)): Path<(String, u32)>,
     Query(part): Query<ActivityQuery>,
 ) -> Result<Response, PageError> {
-    let room = request.find_project(&project)?;
+    let hosted = request.find_project(&project)?;
     let title = format!("{project}, build {build}");
     let frame = PageFrame::new(&request, SiteSection::Work, title).await?;
-    let row = load_build(&room, BuildId(build)).await?;
-    let tasks = room.store.load_build_tasks(&room.name, row.id).await?;
-    let feed = activity::load_feed(&room, row.id, &tasks, part.before, frame.now).await?;
+    let row = load_build(&hosted, BuildId(build)).await?;
+    let tasks = hosted.store.load_build_tasks(&hosted.name, row.id).await?;
+    let feed = activity::load_feed(&hosted, row.id, &tasks, part.before, frame.now).await?;
     let is_earlier = part.before.is_some();
     let charts =
         [chart::cost_chart(&tasks), chart::time_chart(&tasks)].into_iter().flatten().collect();
     let can_kick = !collect_kick_commands(&tasks).is_empty();
-    let glance = BuildCard::from_row(&room, &row, frame.now);
+    let glance = BuildCard::from_row(&hosted, &row, frame.now);
     let columns = board_columns(&tasks, frame.now);
     Ok(render_page(&BuildPage { frame, glance, columns, feed, is_earlier, charts, can_kick }))
 }
@@ -170,17 +170,17 @@ pub(super) async fn submit_build_command(
     Path((project, build, action)): Path<(String, u32, String)>,
 ) -> Result<Response, PageError> {
     request.caller.require_role(AccessRole::Operator)?;
-    let room = request.find_project(&project)?;
-    let build = load_build(&room, BuildId(build)).await?.id;
+    let hosted = request.find_project(&project)?;
+    let build = load_build(&hosted, BuildId(build)).await?.id;
     let commands = match action.as_str() {
         "pause" => vec![Command::Pause { build }],
         "resume" => vec![Command::Resume { build }],
         "cancel" => vec![Command::Cancel { build }],
-        "kick" => collect_kick_commands(&room.store.load_build_tasks(&room.name, build).await?),
+        "kick" => collect_kick_commands(&hosted.store.load_build_tasks(&hosted.name, build).await?),
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
     for command in commands {
-        match room.host.submit_command(request.caller.attribute_command(command)).await {
+        match hosted.host.submit_command(request.caller.attribute_command(command)).await {
             // A wait that has ended meanwhile is no error.
             Err(ProjectHostError::NotNow(_)) if action == "kick" => {}
             decided => drop(decided?),

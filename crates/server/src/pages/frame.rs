@@ -86,8 +86,8 @@ impl PageFrame {
         let position = site.current_cursor(caller).to_opaque();
         let mut waiting = 0;
         let mut projects = 0;
-        for room in request.projects() {
-            waiting += room.store.count_unanswered(&room.name).await?;
+        for hosted in request.projects() {
+            waiting += hosted.store.count_unanswered(&hosted.name).await?;
             projects += 1;
         }
         Ok(Self {

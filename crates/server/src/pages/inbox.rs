@@ -116,7 +116,7 @@ struct QuestionOperatorDetails {
 
 impl QuestionCard {
     /// Makes the card of a question. `names` are those of the waiting tasks.
-    fn new(room: &HostedProject, asked: &Asked, names: &[String], frame: &PageFrame) -> Self {
+    fn new(hosted: &HostedProject, asked: &Asked, names: &[String], frame: &PageFrame) -> Self {
         let row = &asked.row;
         let text = &row.text;
         let choosable = |(at, option): (usize, &QuestionOption)| QuestionCardChoice {
@@ -128,10 +128,10 @@ impl QuestionCard {
             guidance: option.guidance.clone(),
         };
         Self {
-            project: Arc::clone(&room.name),
+            project: Arc::clone(&hosted.name),
             id: row.id,
             kind: brief::describe_kind(row.kind),
-            title: question_title(room, asked, names),
+            title: question_title(hosted, asked, names),
             problem: text.problem.clone(),
             attempts: text.attempts.clone(),
             evidence: row
@@ -140,7 +140,7 @@ impl QuestionCard {
                 .into_iter()
                 .map(|one| QuestionCardEvidence::from_entry(one, frame))
                 .collect(),
-            unfolded: room.audience == QuestionAudience::Developer,
+            unfolded: hosted.audience == QuestionAudience::Developer,
             advice: text.recommended_text.clone(),
             options: text.options.iter().enumerate().map(choosable).collect(),
             waits: describe_waiting(row.tasks.len(), names),
@@ -153,11 +153,11 @@ impl QuestionCard {
 }
 
 /// Returns the name of the task that raised the question first, or of the whole build.
-fn question_title(room: &HostedProject, asked: &Asked, names: &[String]) -> String {
+fn question_title(hosted: &HostedProject, asked: &Asked, names: &[String]) -> String {
     match (names.first(), asked.row.build) {
         (Some(name), _) => name.clone(),
-        (None, Some(build)) => format!("{}, build {}", room.name, build.0),
-        (None, None) => room.name.to_string(),
+        (None, Some(build)) => format!("{}, build {}", hosted.name, build.0),
+        (None, None) => hosted.name.to_string(),
     }
 }
 
@@ -212,18 +212,19 @@ pub(super) async fn show_inbox(request: PageRequest) -> Result<Response, PageErr
     let frame = PageFrame::new(&request, SiteSection::Inbox, "Inbox").await?;
     let mut cards = Vec::new();
     let mut lately = Vec::new();
-    for room in request.projects() {
-        let answers = room.store.load_pending_answers(&room.name).await?;
-        let mut rows = room.store.load_questions(&room.name, Some(QuestionStatus::Pending)).await?;
+    for hosted in request.projects() {
+        let answers = hosted.store.load_pending_answers(&hosted.name).await?;
+        let mut rows =
+            hosted.store.load_questions(&hosted.name, Some(QuestionStatus::Pending)).await?;
         let newest =
             QuestionPage { status: None, after: None, newest_first: true, limit: LATELY_LOOKED_AT };
-        let ended = room.store.load_question_page(&room.name, newest).await?;
+        let ended = hosted.store.load_question_page(&hosted.name, newest).await?;
         rows.extend(ended.into_iter().filter(|row| row.status != QuestionStatus::Pending));
         for row in rows {
             let asked = Asked::from_row(row, &answers);
             let ended_at = asked.row.resolved_at.or(asked.answer.as_ref().map(|given| given.at));
-            let names = load_task_names(room, &asked).await?;
-            let card = QuestionCard::new(room, &asked, &names, &frame);
+            let names = load_task_names(hosted, &asked).await?;
+            let card = QuestionCard::new(hosted, &asked, &names, &frame);
             match ended_at {
                 None => cards.push((asked.row.created_at, card)),
                 Some(at) => lately.push((at, card)),
@@ -238,10 +239,10 @@ pub(super) async fn show_inbox(request: PageRequest) -> Result<Response, PageErr
     Ok(render_page(&InboxPage { cards: plain(cards), lately: plain(lately), glances, frame }))
 }
 
-async fn load_task_names(room: &HostedProject, asked: &Asked) -> Result<Vec<String>, Problem> {
+async fn load_task_names(hosted: &HostedProject, asked: &Asked) -> Result<Vec<String>, Problem> {
     let mut names = Vec::new();
     for id in asked.row.tasks.iter().take(NAMES_MAX) {
-        if let Some(task) = room.store.load_task(&room.name, *id).await? {
+        if let Some(task) = hosted.store.load_task(&hosted.name, *id).await? {
             names.push(brief::task_name(task.id, &task.spec));
         }
     }
@@ -252,22 +253,22 @@ pub(super) async fn show_question(
     request: PageRequest,
     Path((project, question)): Path<(String, u32)>,
 ) -> Result<Response, PageError> {
-    let room = request.find_project(&project)?;
-    render_question(&request, &room, QuestionId(question), None).await
+    let hosted = request.find_project(&project)?;
+    render_question(&request, &hosted, QuestionId(question), None).await
 }
 
 async fn render_question(
     request: &PageRequest,
-    room: &HostedProject,
+    hosted: &HostedProject,
     id: QuestionId,
     refused: Option<Problem>,
 ) -> Result<Response, PageError> {
     let title = format!("Question {}", id.0);
     let frame = PageFrame::new(request, SiteSection::Inbox, title).await?;
     let frame = if refused.is_some() { frame.answering_form() } else { frame };
-    let asked = require_question(room, id).await?;
-    let names = load_task_names(room, &asked).await?;
-    let card = QuestionCard::new(room, &asked, &names, &frame);
+    let asked = require_question(hosted, id).await?;
+    let names = load_task_names(hosted, &asked).await?;
+    let card = QuestionCard::new(hosted, &asked, &names, &frame);
     let operators = frame.sees_detail().then(|| QuestionOperatorDetails {
         text: asked.row.operator_text.clone(),
         raw: asked.row.raw_error.clone(),
@@ -293,13 +294,13 @@ pub(super) async fn submit_answer(
     Path((project, question)): Path<(String, u32)>,
     Form(sent): Form<AnswerForm>,
 ) -> Result<Response, PageError> {
-    let room = request.find_project(&project)?;
+    let hosted = request.find_project(&project)?;
     let id = QuestionId(question);
     let choice = Choice { decision: sent.decision, guidance: Some(sent.guidance) };
-    match record_answer(&request.site, &room, &request.caller, id, &choice).await {
+    match record_answer(&request.site, &hosted, &request.caller, id, &choice).await {
         Ok(_) => Ok(Redirect::to("/").into_response()),
         // The page shows why the answer was refused, and the state of the question.
-        Err(problem) => render_question(&request, &room, id, Some(problem)).await,
+        Err(problem) => render_question(&request, &hosted, id, Some(problem)).await,
     }
 }
 
@@ -308,12 +309,12 @@ pub(super) async fn check_question(
     request: PageRequest,
     Path((project, question)): Path<(String, u32)>,
 ) -> Result<Response, PageError> {
-    let room = request.find_project(&project)?;
+    let hosted = request.find_project(&project)?;
     let id = QuestionId(question);
     let command = request.caller.attribute_command(Command::CheckAgain { question: id });
-    match room.host.submit_command(command).await {
+    match hosted.host.submit_command(command).await {
         Ok(_) => Ok(Redirect::to(&format!("/q/{}/{}", super::encode_segment(&project), id.0))
             .into_response()),
-        Err(refused) => render_question(&request, &room, id, Some(refused.into())).await,
+        Err(refused) => render_question(&request, &hosted, id, Some(refused.into())).await,
     }
 }

@@ -33,8 +33,8 @@ struct JobCard {
 pub(super) async fn show_jobs(request: PageRequest) -> Result<Response, PageError> {
     let frame = PageFrame::new(&request, SiteSection::Jobs, "Jobs").await?;
     let mut jobs = Vec::new();
-    for room in request.projects() {
-        for job in room.host.list_jobs().await? {
+    for hosted in request.projects() {
+        for job in hosted.host.list_jobs().await? {
             let mood = match job.standing {
                 Stand::Running => "working",
                 Stand::Idle => "plain",
@@ -45,7 +45,7 @@ pub(super) async fn show_jobs(request: PageRequest) -> Result<Response, PageErro
                 TaskState::Parked { question, .. } => Some(question.0),
                 _ => None,
             });
-            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood, question });
+            jobs.push(JobCard { project: Arc::clone(&hosted.name), job, mood, question });
         }
     }
     Ok(render_page(&JobsPage { frame, jobs }))
@@ -57,8 +57,8 @@ pub(super) async fn submit_job_command(
     Path((project, job, action)): Path<(String, String, String)>,
 ) -> Result<Response, PageError> {
     request.caller.require_role(AccessRole::Operator)?;
-    let room = request.find_project(&project)?;
-    let known = room.host.list_jobs().await?;
+    let hosted = request.find_project(&project)?;
+    let known = hosted.host.list_jobs().await?;
     let task = known.iter().find(|known| known.name == job).and_then(JobOverview::task_id);
     let task = task.ok_or_else(|| Problem::not_found("job", &job))?;
     let command = match action.as_str() {
@@ -67,6 +67,6 @@ pub(super) async fn submit_job_command(
         "resume" => Command::ReleaseJob { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
-    room.host.submit_command(request.caller.attribute_command(command)).await?;
+    hosted.host.submit_command(request.caller.attribute_command(command)).await?;
     Ok(Redirect::to("/jobs").into_response())
 }

@@ -29,10 +29,10 @@ use crate::server_state::{HostedProject, ServerState, SharedServerState};
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Returns the pages for authenticated people.
-pub(crate) fn page_routes(door: &Arc<Authenticator>) -> Router<SharedServerState> {
+pub(crate) fn page_routes(authenticator: &Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
-        .merge(settings::settings_routes(Arc::clone(door)))
-        .merge(signing::logout_routes(Arc::clone(door)))
+        .merge(settings::settings_routes(Arc::clone(authenticator)))
+        .merge(signing::logout_routes(Arc::clone(authenticator)))
         .route("/", get(inbox::show_inbox))
         .route("/q/{project}/{question}", get(inbox::show_question).post(inbox::submit_answer))
         .route("/q/{project}/{question}/check", post(inbox::check_question))
@@ -47,8 +47,8 @@ pub(crate) fn page_routes(door: &Arc<Authenticator>) -> Router<SharedServerState
         .route("/problems", get(problems::show_problems))
 }
 
-pub(crate) fn public_routes(door: &Arc<Authenticator>) -> Router<SharedServerState> {
-    html::asset_routes().merge(signing::login_routes(Arc::clone(door)))
+pub(crate) fn public_routes(authenticator: &Arc<Authenticator>) -> Router<SharedServerState> {
+    html::asset_routes().merge(signing::login_routes(Arc::clone(authenticator)))
 }
 
 /// An error that is shown as a page.

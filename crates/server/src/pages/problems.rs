@@ -57,15 +57,15 @@ pub(super) async fn show_problems(request: PageRequest) -> Result<Response, Page
     request.caller.require_role(AccessRole::Viewer)?;
     let frame = PageFrame::new(&request, SiteSection::Problems, "Problems").await?;
     let mut rows = Vec::new();
-    for room in request.projects() {
-        for row in load_problems(room).await? {
+    for hosted in request.projects() {
+        for row in load_problems(hosted).await? {
             let (stands, mood) = match row.stands {
                 Stands::Open => (OPEN, "asks"),
                 Stands::Recovered => (PAST, "good"),
                 Stands::Trying => (TRYING, "working"),
             };
             rows.push(ProblemsPageRow {
-                project: Arc::clone(&room.name),
+                project: Arc::clone(&hosted.name),
                 says: to_sentence(failure_phrase(row.code, false)),
                 signature: row.signature.to_string(),
                 total: row.total,

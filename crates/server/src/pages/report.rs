@@ -42,10 +42,10 @@ pub(super) async fn show_report(
     request: PageRequest,
     Path((project, build)): Path<(String, u32)>,
 ) -> Result<Response, PageError> {
-    let room = request.find_project(&project)?;
+    let hosted = request.find_project(&project)?;
     let title = format!("Report of {project}, build {build}");
     let frame = PageFrame::new(&request, SiteSection::Work, title).await?;
-    let report = load_report(&request.site, &room, BuildId(build)).await?;
+    let report = load_report(&request.site, &hosted, BuildId(build)).await?;
     let report = if frame.sees_detail() { report } else { report.into_public() };
     let shipped = report.shipped.iter().map(|done| {
         let commits = match &done.landed {

@@ -25,13 +25,13 @@ use crate::server_state::SharedServerState;
 /// Maximum lifetime of a token that is made here and expires, in days.
 const DAYS_MAX: u64 = 3_650;
 
-pub(super) fn settings_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
+pub(super) fn settings_routes(authenticator: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
         .route("/settings", get(show_settings))
         .route("/settings/tokens", post(create_token))
         .route("/settings/tokens/{id}/revoke", post(revoke_token))
         .route("/settings/notify/{project}", post(send_test_messages))
-        .layer(Extension(door))
+        .layer(Extension(authenticator))
 }
 
 type SettingsAuthExtension = Extension<Arc<Authenticator>>;
@@ -94,23 +94,24 @@ fn require_token_admin(caller: &Caller) -> Result<(), Problem> {
 
 async fn show_settings(
     request: PageRequest,
-    door: SettingsAuthExtension,
+    authenticator: SettingsAuthExtension,
 ) -> Result<Response, PageError> {
     require_token_admin(&request.caller)?;
-    render_settings(&request, &door, None).await
+    render_settings(&request, &authenticator, None).await
 }
 
 async fn render_settings(
     request: &PageRequest,
-    door: &Authenticator,
+    authenticator: &Authenticator,
     came: Option<SettingsFormResult>,
 ) -> Result<Response, PageError> {
     let frame = PageFrame::new(request, SiteSection::Settings, "Settings").await?;
     let frame = if came.is_some() { frame.answering_form() } else { frame };
     let SettingsFormResult { made, problem, told } = came.unwrap_or_default();
-    let entries = door.tokens().list_entries().map_err(|error| tokens_unavailable_error(&error))?;
+    let entries =
+        authenticator.tokens().list_entries().map_err(|error| tokens_unavailable_error(&error))?;
     let rows = entries.iter().map(|entry| token_row(entry, &frame)).collect();
-    let projects = request.site.all_projects().map(|room| Arc::clone(&room.name)).collect();
+    let projects = request.site.all_projects().map(|hosted| Arc::clone(&hosted.name)).collect();
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let problem = problem.map(|error| {
         let detail = error.to_string();
@@ -154,7 +155,7 @@ struct NewTokenForm {
 
 async fn create_token(
     request: PageRequest,
-    door: SettingsAuthExtension,
+    authenticator: SettingsAuthExtension,
     Form(wish): Form<NewTokenForm>,
 ) -> Result<Response, PageError> {
     require_token_admin(&request.caller)?;
@@ -175,7 +176,7 @@ async fn create_token(
         }
     };
     let new = NewToken { name: wish.name, role: wish.role, reach, expires_at };
-    let result = match door.tokens().create_token(new, now) {
+    let result = match authenticator.tokens().create_token(new, now) {
         Ok((entry, token)) => {
             tracing::info!(by = %request.caller.name, token = %entry.id, "a token was made");
             let made = CreatedToken { name: entry.name, token: token.as_str().to_owned() };
@@ -183,37 +184,37 @@ async fn create_token(
         }
         Err(error) => SettingsFormResult { problem: Some(error), ..SettingsFormResult::default() },
     };
-    render_settings(&request, &door, Some(result)).await
+    render_settings(&request, &authenticator, Some(result)).await
 }
 
 async fn send_test_messages(
     request: PageRequest,
-    door: SettingsAuthExtension,
+    authenticator: SettingsAuthExtension,
     Path(project): Path<String>,
 ) -> Result<Response, PageError> {
     require_token_admin(&request.caller)?;
-    let room = request.find_project(&project)?;
+    let hosted = request.find_project(&project)?;
     let way = |tested: ChannelTestResult| SettingsChannelTest {
         name: tested.channel,
         why_not: tested
             .arrived
             .err()
-            .map(|error| to_sentence(&room.host.redact_text(&error.to_string()))),
+            .map(|error| to_sentence(&hosted.host.redact_text(&error.to_string()))),
     };
-    let ways = room.host.test_notifications().await?.into_iter().map(way).collect();
+    let ways = hosted.host.test_notifications().await?.into_iter().map(way).collect();
     let told = Some(SettingsTestMessages { project, ways });
     let result = SettingsFormResult { told, ..SettingsFormResult::default() };
-    render_settings(&request, &door, Some(result)).await
+    render_settings(&request, &authenticator, Some(result)).await
 }
 
 async fn revoke_token(
-    door: SettingsAuthExtension,
+    authenticator: SettingsAuthExtension,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Response, PageError> {
     require_token_admin(&caller)?;
     let id = id.parse().map_err(|_| Problem::not_found("token", &id))?;
-    match door.tokens().revoke_token(id) {
+    match authenticator.tokens().revoke_token(id) {
         Ok(entry) => {
             tracing::info!(by = %caller.name, token = %entry.id, "a token was taken back");
             Ok(Redirect::to("/settings").into_response())

@@ -21,16 +21,16 @@ use crate::html::render_page_with_status;
 use crate::problem::Problem;
 use crate::server_state::SharedServerState;
 
-pub(super) fn logout_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
-    Router::new().route("/logout", post(log_out)).layer(axum::Extension(door))
+pub(super) fn logout_routes(authenticator: Arc<Authenticator>) -> Router<SharedServerState> {
+    Router::new().route("/logout", post(log_out)).layer(axum::Extension(authenticator))
 }
 
-pub(super) fn login_routes(door: Arc<Authenticator>) -> Router<SharedServerState> {
+pub(super) fn login_routes(authenticator: Arc<Authenticator>) -> Router<SharedServerState> {
     Router::new()
         .route("/login", get(login_page).post(log_in))
         .route("/enter/{code}", get(enter_by_link))
         .route("/link/{code}", get(follow_link).post(confirm_choice))
-        .layer(axum::Extension(door))
+        .layer(axum::Extension(authenticator))
 }
 
 type AuthExtension = axum::Extension<Arc<Authenticator>>;
@@ -64,19 +64,19 @@ struct LoginQuery {
 }
 
 async fn login_page(
-    door: AuthExtension,
+    authenticator: AuthExtension,
     caller: Option<Caller>,
     Query(next): Query<LoginQuery>,
 ) -> Response {
-    render_login(door.login_page(caller.as_ref(), next.next.as_deref()))
+    render_login(authenticator.login_page(caller.as_ref(), next.next.as_deref()))
 }
 
 async fn log_in(
-    door: AuthExtension,
+    authenticator: AuthExtension,
     visit: AuthRequestContext,
     Form(form): Form<LoginForm>,
 ) -> Response {
-    render_login(door.log_in(&visit, &form))
+    render_login(authenticator.log_in(&visit, &form))
 }
 
 fn render_login(login: LoginOutcome) -> Response {
@@ -90,27 +90,30 @@ fn render_login(login: LoginOutcome) -> Response {
     render_page_with_status(status, &page)
 }
 
-async fn log_out(door: AuthExtension, visit: AuthRequestContext) -> Result<Response, PageError> {
-    Ok(door.log_out(&visit)?)
+async fn log_out(
+    authenticator: AuthExtension,
+    visit: AuthRequestContext,
+) -> Result<Response, PageError> {
+    Ok(authenticator.log_out(&visit)?)
 }
 
 async fn enter_by_link(
-    door: AuthExtension,
+    authenticator: AuthExtension,
     visit: AuthRequestContext,
     Path(code): Path<String>,
 ) -> Result<Response, PageError> {
-    Ok(door.enter_by_link(&visit, &code)?)
+    Ok(authenticator.enter_by_link(&visit, &code)?)
 }
 
 /// Shows the target of a link in a message. Following the link answers nothing.
 async fn follow_link(
     State(site): State<SharedServerState>,
-    door: AuthExtension,
+    authenticator: AuthExtension,
     visit: AuthRequestContext,
     caller: Option<Caller>,
     Path(code): Path<String>,
 ) -> Result<Response, PageError> {
-    match door.follow_link(&visit, caller.as_ref(), &code)? {
+    match authenticator.follow_link(&visit, caller.as_ref(), &code)? {
         SignedLinkTarget::Questions(link, entered) => {
             let questions = format!("/#{}", encode_segment(&link.project));
             Ok(entered.redirect_to(&LocalPath::parse_or_home(Some(&questions))))
@@ -130,19 +133,21 @@ struct ConfirmForm {
 /// Answers a question with the choice of a link, after confirmation.
 async fn confirm_choice(
     State(site): State<SharedServerState>,
-    door: AuthExtension,
+    authenticator: AuthExtension,
     visit: AuthRequestContext,
     caller: Option<Caller>,
     Path(code): Path<String>,
     Form(chosen): Form<ConfirmForm>,
 ) -> Result<Response, PageError> {
-    let SignedLinkTarget::Confirm(link) = door.follow_link(&visit, caller.as_ref(), &code)? else {
+    let SignedLinkTarget::Confirm(link) =
+        authenticator.follow_link(&visit, caller.as_ref(), &code)?
+    else {
         return Err(Problem::new(StatusCode::NOT_FOUND, "this link chooses nothing").into());
     };
     let by = link.to_caller();
-    let room = super::find_project(&site, &by, &link.project)?;
+    let hosted = super::find_project(&site, &by, &link.project)?;
     let choice = Choice { decision: link.decision.to_string(), guidance: Some(chosen.guidance) };
-    match record_answer(&site, &room, &by, link.question, &choice).await {
+    match record_answer(&site, &hosted, &by, link.question, &choice).await {
         Ok(_) => render_confirmation(&site, &link, code, None, true).await,
         Err(problem) => render_confirmation(&site, &link, code, Some(problem), false).await,
     }
@@ -155,8 +160,8 @@ async fn render_confirmation(
     problem: Option<Problem>,
     done: bool,
 ) -> Result<Response, PageError> {
-    let room = super::find_project(site, &link.to_caller(), &link.project)?;
-    let asked = require_question(&room, link.question).await?.into_public();
+    let hosted = super::find_project(site, &link.to_caller(), &link.project)?;
+    let asked = require_question(&hosted, link.question).await?.into_public();
     let option = asked.row.text.find_chosen(link.decision, None);
     let (label, description) = option
         .map(|option| (option.label.clone(), option.description.clone()))

@@ -54,16 +54,16 @@ pub(super) async fn show_task(
     request: PageRequest,
     Path((project, build, task)): Path<(String, u32, u32)>,
 ) -> Result<Response, PageError> {
-    let room = request.find_project(&project)?;
+    let hosted = request.find_project(&project)?;
     let mut frame = PageFrame::new(&request, SiteSection::Work, "").await?;
-    let row = load_task(&room, BuildId(build), TaskId(task)).await?;
+    let row = load_task(&hosted, BuildId(build), TaskId(task)).await?;
     frame.title = brief::task_name(row.id, &row.spec);
-    let runs = room.store.load_task_runs(&room.name, row.id).await?;
+    let runs = hosted.store.load_task_runs(&hosted.name, row.id).await?;
     let mut links = Vec::with_capacity(runs.len());
     for (at, run) in runs.iter().enumerate() {
         links.push(RunCard {
             follows: find_retried_run(&runs, at),
-            ..load_run_card(&room, run, &frame).await?
+            ..load_run_card(&hosted, run, &frame).await?
         });
     }
     let cost = render_money(row.moved.spent);
@@ -83,12 +83,12 @@ fn find_retried_run(runs: &[RunRow], at: usize) -> Option<(u64, usize)> {
 }
 
 async fn load_run_card(
-    room: &HostedProject,
+    hosted: &HostedProject,
     run: &RunRow,
     frame: &PageFrame,
 ) -> Result<RunCard, Problem> {
     let decisions = if frame.sees_detail() {
-        let decided = room.store.load_run_decisions(&room.name, run.id).await?;
+        let decided = hosted.store.load_run_decisions(&hosted.name, run.id).await?;
         decided.iter().filter_map(|recorded| recorded.why.as_ref()).map(explain_decision).collect()
     } else {
         Vec::new()
@@ -144,14 +144,14 @@ pub(super) async fn submit_task_command(
     Path((project, build, task, action)): Path<(String, u32, u32, String)>,
 ) -> Result<Response, PageError> {
     request.caller.require_role(AccessRole::Operator)?;
-    let room = request.find_project(&project)?;
-    let task = load_task(&room, BuildId(build), TaskId(task)).await?.id;
+    let hosted = request.find_project(&project)?;
+    let task = load_task(&hosted, BuildId(build), TaskId(task)).await?.id;
     let command = match action.as_str() {
         "retry" => Command::Retry { task },
         "skip" => Command::Skip { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
-    room.host.submit_command(request.caller.attribute_command(command)).await?;
+    hosted.host.submit_command(request.caller.attribute_command(command)).await?;
     let back = format!("/work/{}/{build}/tasks/{}", encode_segment(&project), task.0);
     Ok(Redirect::to(&back).into_response())
 }

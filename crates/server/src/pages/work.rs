@@ -29,13 +29,13 @@ struct WorkPage {
 pub(super) async fn show_work(request: PageRequest) -> Result<Response, PageError> {
     let frame = PageFrame::new(&request, SiteSection::Work, "Work").await?;
     let mut rows = Vec::new();
-    for room in request.projects() {
-        let builds = room.store.load_builds(&room.name).await?;
-        rows.extend(builds.into_iter().filter(|row| !row.standing).map(|row| (room, row)));
+    for hosted in request.projects() {
+        let builds = hosted.store.load_builds(&hosted.name).await?;
+        rows.extend(builds.into_iter().filter(|row| !row.standing).map(|row| (hosted, row)));
     }
     rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.started_at));
     rows.truncate(BUILDS_MAX);
-    let glances = rows.iter().map(|(room, row)| BuildCard::from_row(room, row, frame.now));
+    let glances = rows.iter().map(|(hosted, row)| BuildCard::from_row(hosted, row, frame.now));
     let (over, open) = glances.partition(|glance| glance.over);
     Ok(render_page(&WorkPage { frame, open, over }))
 }
@@ -64,7 +64,7 @@ pub(super) struct BuildCard {
 }
 
 impl BuildCard {
-    pub(super) fn from_row(room: &HostedProject, row: &BuildRow, now: Time) -> Self {
+    pub(super) fn from_row(hosted: &HostedProject, row: &BuildRow, now: Time) -> Self {
         let (mood, title, says) = describe_build(row);
         let (what, says) = match &row.session {
             Some(session) => ("session", format!("For another runtime: “{session}”. {says}")),
@@ -75,8 +75,8 @@ impl BuildCard {
             _ => None,
         };
         Self {
-            project: Arc::clone(&room.name),
-            name: format!("{}, {what} {}", room.name, row.id.0),
+            project: Arc::clone(&hosted.name),
+            name: format!("{}, {what} {}", hosted.name, row.id.0),
             build: row.id,
             mood,
             title,
@@ -136,11 +136,11 @@ pub(super) async fn load_build_cards(
     now: Time,
 ) -> Result<Vec<BuildCard>, Problem> {
     let mut glances = Vec::new();
-    for room in request.projects() {
-        let rows = room.store.load_builds(&room.name).await?;
+    for hosted in request.projects() {
+        let rows = hosted.store.load_builds(&hosted.name).await?;
         let builds = rows.iter().filter(|row| !row.standing);
         let shown = builds.enumerate().filter(|(at, row)| *at == 0 || !row.state.has_ended());
-        glances.extend(shown.map(|(_, row)| BuildCard::from_row(room, row, now)));
+        glances.extend(shown.map(|(_, row)| BuildCard::from_row(hosted, row, now)));
     }
     Ok(glances)
 }

@@ -169,9 +169,9 @@ async fn load_begun_tasks(
         Err(CliError::NothingHere { .. }) => return Ok(begun),
         store => store?,
     };
-    let turns = TaskLocks::new(project.runs_folder());
+    let locks = TaskLocks::new(project.runs_folder());
     for build in store.load_builds(project.name()).await? {
-        if build.state.has_ended() || !turns.is_build_locked(build.id) {
+        if build.state.has_ended() || !locks.is_build_locked(build.id) {
             continue;
         }
         for task in store.load_build_tasks(project.name(), build.id).await? {

@@ -176,10 +176,10 @@ impl BuildWorkers {
 
     pub(super) async fn start_build(
         &self,
-        post: &ProjectConnection,
+        connection: &ProjectConnection,
         plan: Plan,
     ) -> Result<BuildId, CliError> {
-        let events = post.submit_command(self.start_command(plan)).await?;
+        let events = connection.submit_command(self.start_command(plan)).await?;
         let started = events.iter().find_map(|recorded| recorded.event.started_build());
         started.ok_or_else(|| CliError::Unknown {
             what: "build",
@@ -190,13 +190,13 @@ impl BuildWorkers {
 
     pub(super) async fn resume_builds(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
     ) -> Result<(), CliError> {
         for row in store.load_builds(self.project.name()).await? {
             if builds.contains(&row.id) && matches!(row.state, BuildState::Paused { .. }) {
-                seat.submit_command(Command::Resume { build: row.id }).await?;
+                session.submit_command(Command::Resume { build: row.id }).await?;
             }
         }
         Ok(())
@@ -207,7 +207,7 @@ impl BuildWorkers {
     pub(in crate::commands) async fn perform_builds(
         &self,
         performing: &mut PerformedBuilds,
-        post: &ProjectConnection,
+        connection: &ProjectConnection,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
         others: OtherPerformers,
@@ -217,7 +217,7 @@ impl BuildWorkers {
                 continue;
             }
             let world = self.create_performer(performing.decider(), store, *build).await?;
-            performing.begin_build(post, *build, world, others).await?;
+            performing.begin_build(connection, *build, world, others).await?;
         }
         Ok(())
     }

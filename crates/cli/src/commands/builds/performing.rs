@@ -24,7 +24,7 @@ pub(in crate::commands) enum OtherPerformers {
 
 /// The builds that this process performs. They go on when the holder changes, and end when this is dropped.
 pub(in crate::commands) struct PerformedBuilds {
-    turns: TaskLocks,
+    locks: TaskLocks,
     deciders: DeciderSuccession,
     builds: BTreeMap<BuildId, PerformedBuild>,
     /// Builds that are left to another process.
@@ -35,16 +35,16 @@ pub(in crate::commands) struct PerformedBuilds {
 /// A build that this process performs or waits for.
 struct PerformedBuild {
     world: BuildPerformer,
-    /// The turn of the build, once taken: no other process performs it meanwhile, even while there is no
+    /// The lock of the build, once taken: no other process performs it meanwhile, even while there is no
     /// holder.
-    turn: Arc<OnceLock<FileLock>>,
+    lock: Arc<OnceLock<FileLock>>,
     waits: Option<AbortHandle>,
 }
 
 impl PerformedBuilds {
     pub(in crate::commands) fn new(project: &LocalProject) -> Self {
         Self {
-            turns: TaskLocks::new(project.runs_folder()),
+            locks: TaskLocks::new(project.runs_folder()),
             deciders: DeciderSuccession::default(),
             builds: BTreeMap::new(),
             left_alone: BTreeMap::new(),
@@ -57,10 +57,10 @@ impl PerformedBuilds {
         Arc::clone(&self.left)
     }
 
-    /// Releases the turns of builds that have ended.
+    /// Releases the locks of builds that have ended.
     pub(in crate::commands) fn release_ended(&mut self, open: &[BuildId]) {
         for (_, performed) in self.builds.iter_mut().filter(|(build, _)| !open.contains(build)) {
-            performed.turn = Arc::default();
+            performed.lock = Arc::default();
         }
     }
 
@@ -81,18 +81,18 @@ impl PerformedBuilds {
     /// Continues from this decider.
     pub(in crate::commands) async fn move_to(
         &mut self,
-        post: &ProjectConnection,
+        connection: &ProjectConnection,
     ) -> Result<(), CliError> {
-        let waited_for = self.builds.extract_if(.., |_, performed| performed.turn.get().is_none());
+        let waited_for = self.builds.extract_if(.., |_, performed| performed.lock.get().is_none());
         waited_for.for_each(|(_, performed)| performed.end());
         for (build, performed) in &self.builds {
             let world = Arc::new(performed.world.clone());
-            if !post.try_attach_performer(PerformScope::Build(*build), world).await? {
+            if !connection.try_attach_performer(PerformScope::Build(*build), world).await? {
                 // Another process has taken the build.
                 performed.world.shut_down();
             }
         }
-        self.deciders.set_decider(post.decider());
+        self.deciders.set_decider(connection.decider());
         Ok(())
     }
 
@@ -100,11 +100,11 @@ impl PerformedBuilds {
     pub(super) fn is_performed(&mut self, build: BuildId) -> Result<bool, CliError> {
         let Some(performed) = self.builds.get(&build) else { return Ok(false) };
         // A build that had ended and goes on.
-        if performed.turn.get().is_none()
+        if performed.lock.get().is_none()
             && performed.waits.is_none()
-            && let Some(turn) = self.turns.try_lock_build(build)?
+            && let Some(lock) = self.locks.try_lock_build(build)?
         {
-            let _ = performed.turn.set(turn);
+            let _ = performed.lock.set(lock);
         }
         Ok(true)
     }
@@ -112,24 +112,24 @@ impl PerformedBuilds {
     /// Performs a build from now on, unless another process does.
     pub(super) async fn begin_build(
         &mut self,
-        post: &ProjectConnection,
+        connection: &ProjectConnection,
         build: BuildId,
         world: BuildPerformer,
         others: OtherPerformers,
     ) -> Result<(), CliError> {
         let scope = PerformScope::Build(build);
-        let turn = Arc::new(OnceLock::new());
-        if let Some(free) = self.turns.try_lock_build(build)?
-            && post.try_attach_performer(scope.clone(), Arc::new(world.clone())).await?
+        let lock = Arc::new(OnceLock::new());
+        if let Some(free) = self.locks.try_lock_build(build)?
+            && connection.try_attach_performer(scope.clone(), Arc::new(world.clone())).await?
         {
-            let _ = turn.set(free);
-            self.builds.insert(build, PerformedBuild { world, turn, waits: None });
+            let _ = lock.set(free);
+            self.builds.insert(build, PerformedBuild { world, lock, waits: None });
             return Ok(());
         }
         match others {
             OtherPerformers::WaitedFor => {
-                let mut performed = PerformedBuild { world, turn, waits: None };
-                performed.wait_for_turn(self.turns.clone(), post.clone(), build);
+                let mut performed = PerformedBuild { world, lock, waits: None };
+                performed.wait_for_lock(self.locks.clone(), connection.clone(), build);
                 self.builds.insert(build, performed);
             }
             OtherPerformers::LeftAlone => self.leave_alone(build),
@@ -141,11 +141,11 @@ impl PerformedBuilds {
         if self.left_alone.get(&build).is_some_and(|waits| !waits.is_finished()) {
             return;
         }
-        let turns = self.turns.clone();
+        let locks = self.locks.clone();
         let left = self.left_notice();
         let waits = tokio::spawn(async move {
-            // If the turn cannot be waited for, the next lookup finds the build.
-            if turns.lock_build(build).await.is_ok() {
+            // If the lock cannot be waited for, the next lookup finds the build.
+            if locks.lock_build(build).await.is_ok() {
                 left.notify_one();
             }
         });
@@ -154,16 +154,16 @@ impl PerformedBuilds {
 }
 
 impl PerformedBuild {
-    /// Takes up a build when its turn comes. A follower of the build sees its end in any case, and notices
+    /// Takes up a build when its lock is free. A follower of the build sees its end in any case, and notices
     /// by itself when the decider is gone.
-    fn wait_for_turn(&mut self, turns: TaskLocks, post: ProjectConnection, build: BuildId) {
+    fn wait_for_lock(&mut self, locks: TaskLocks, connection: ProjectConnection, build: BuildId) {
         let world = Arc::new(self.world.clone());
-        let turn = Arc::clone(&self.turn);
+        let lock = Arc::clone(&self.lock);
         let waits = tokio::spawn(async move {
-            if let Ok(taken) = turns.lock_build(build).await {
-                let _ = turn.set(taken);
+            if let Ok(taken) = locks.lock_build(build).await {
+                let _ = lock.set(taken);
             }
-            let _ = post.attach_performer(PerformScope::Build(build), world).await;
+            let _ = connection.attach_performer(PerformScope::Build(build), world).await;
         });
         self.waits = Some(waits.abort_handle());
     }

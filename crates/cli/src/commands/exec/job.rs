@@ -31,19 +31,19 @@ impl JobFollower<'_> {
         max_wait: Option<Span>,
     ) -> Result<Result<JobEnding, EndSignal>, CliError> {
         let mut signals = EndSignals::new()?;
-        let mut seat = None;
+        let mut session = None;
         let ending = tokio::select! {
             biased;
             signal = signals.next() => {
                 self.teller.report_ending();
                 JobEnding::Signal(signal)
             }
-            ending = self.follow_to_end(&mut seat, max_wait) => ending?,
+            ending = self.follow_to_end(&mut session, max_wait) => ending?,
         };
         tokio::select! {
             biased;
             at_once = signals.next() => return Ok(Err(at_once)),
-            left = self.leave(seat) => left?,
+            left = self.leave(session) => left?,
         }
         Ok(Ok(ending))
     }
@@ -55,18 +55,18 @@ impl JobFollower<'_> {
         max_wait: Option<Span>,
     ) -> Result<JobEnding, CliError> {
         let Self { project, store, repair, world, teller } = *self;
-        let follow = async |seat: &mut ProjectSession| {
-            repair.attach_to(world, seat, store, project);
-            let taken = take_up_job(seat, project, repair, world, teller, max_wait).await?;
+        let follow = async |session: &mut ProjectSession| {
+            repair.attach_to(world, session, store, project);
+            let taken = take_up_job(session, project, repair, world, teller, max_wait).await?;
             let Some(task) = taken else { return Ok(Some(JobEnding::Busy)) };
-            follow_until_end(seat, task, teller, max_wait).await
+            follow_until_end(session, task, teller, max_wait).await
         };
         project::with_session(project, store, "exec", place, follow).await
     }
 
     /// Leaves the project and ends all processes of the job.
-    async fn leave(&self, seat: Option<ProjectSession>) -> Result<(), CliError> {
-        project::leave_session(seat).await?;
+    async fn leave(&self, session: Option<ProjectSession>) -> Result<(), CliError> {
+        project::leave_session(session).await?;
         self.world.stop_effects().await;
         Ok(())
     }
@@ -76,7 +76,7 @@ impl JobFollower<'_> {
 /// it unless a firing waits to be continued. Returns `None` if another process still performs it after
 /// `max_wait`.
 async fn take_up_job(
-    seat: &ProjectSession,
+    session: &ProjectSession,
     project: &LocalProject,
     repair: &JobRepair,
     world: &ScriptPerformer,
@@ -85,7 +85,7 @@ async fn take_up_job(
 ) -> Result<Option<TaskId>, CliError> {
     let spec = &repair.spec;
     let name = &spec.name;
-    let task = seat.find_or_define_job(spec).await?;
+    let task = session.find_or_define_job(spec).await?;
     let runs = project.runs_folder();
     let unusable = CliError::unusable(&runs);
     if !world.try_lock_task(task).map_err(unusable)? {
@@ -102,22 +102,22 @@ async fn take_up_job(
             },
         }
     }
-    // The turn is held from here on, so the state is final from the previous process; except that an ended
+    // The lock is held from here on, so the state is final from the previous process; except that an ended
     // firing may be the one that this process has just performed.
-    update_definition(seat, repair).await?;
-    seat.attach_performer(PerformScope::Task(task), Arc::new(world.clone())).await?;
-    let may_begin = seat.find_job(name).await?.is_none_or(|known| known.may_begin);
+    update_definition(session, repair).await?;
+    session.attach_performer(PerformScope::Task(task), Arc::new(world.clone())).await?;
+    let may_begin = session.find_job(name).await?.is_none_or(|known| known.may_begin);
     if may_begin && !world.has_begun() {
-        seat.submit_command(Command::FireJob { task }).await?;
+        session.submit_command(Command::FireJob { task }).await?;
     }
     Ok(Some(task))
 }
 
 /// Updates the definition of the job. A job of the settings is replaced as a whole; for any other only the
 /// repair settings of this call are applied.
-async fn update_definition(seat: &ProjectSession, repair: &JobRepair) -> Result<(), CliError> {
+async fn update_definition(session: &ProjectSession, repair: &JobRepair) -> Result<(), CliError> {
     let spec = &repair.spec;
-    let Some(KnownJob { spec: known, .. }) = seat.find_job(&spec.name).await? else {
+    let Some(KnownJob { spec: known, .. }) = session.find_job(&spec.name).await? else {
         return Ok(());
     };
     let wanted = if repair.is_defined {
@@ -127,7 +127,7 @@ async fn update_definition(seat: &ProjectSession, repair: &JobRepair) -> Result<
         TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) }
     };
     if wanted != *known {
-        seat.define_job(wanted).await?;
+        session.define_job(wanted).await?;
     }
     Ok(())
 }

@@ -158,11 +158,11 @@ impl JobRepair {
         Self::with_agent(project, repository, (spec, &wanted), command, guard).await.map(Some)
     }
 
-    /// Repairs the script of `world` from now on, with the decider of this seat.
+    /// Repairs the script of `world` from now on, with the decider of this session.
     pub(crate) fn attach_to(
         &self,
         world: &ScriptPerformer,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         store: &Arc<dyn Store>,
         project: &LocalProject,
     ) {
@@ -170,7 +170,7 @@ impl JobRepair {
         let store = Arc::clone(store);
         let clock = Arc::new(SystemClock);
         let name = &**project.name();
-        world.repair_with(ScriptRepairer::new(settings, seat.decider(), store, name, clock));
+        world.repair_with(ScriptRepairer::new(settings, session.decider(), store, name, clock));
     }
 }
 

@@ -45,24 +45,24 @@ impl JobEnding {
 
 /// Follows a task until there is nothing left to wait for; returns `None` if the holder is gone before.
 pub(crate) async fn follow_until_end(
-    seat: &mut ProjectSession,
+    session: &mut ProjectSession,
     task: TaskId,
     teller: &JobReporter,
     max_wait: Option<Span>,
 ) -> Result<Option<JobEnding>, CliError> {
     let mut followed = TaskFollower { task, teller, max_wait, patience: PersonWait::default() };
     // The state may have changed before the subscription.
-    if let Some(ending) = followed.check_state(seat).await? {
+    if let Some(ending) = followed.check_state(session).await? {
         return Ok(Some(ending));
     }
     loop {
         let ending = tokio::select! {
             biased;
-            heard = seat.next_message() => match heard? {
+            heard = session.next_message() => match heard? {
                 ProjectMessage::HolderGone => return Ok(None),
                 ProjectMessage::Notice(RunnerNotice::Event { recorded, narration }) => {
                     teller.report_event(task, &recorded, narration.as_deref());
-                    followed.on_event(seat, &recorded).await?
+                    followed.on_event(session, &recorded).await?
                 }
                 ProjectMessage::Notice(RunnerNotice::StoreWaiting { message, .. }) => {
                     JobReporter::report_store_waiting(&message);
@@ -72,7 +72,7 @@ pub(crate) async fn follow_until_end(
                     JobReporter::report_store_back();
                     None
                 }
-                ProjectMessage::Notice(RunnerNotice::Gap) => followed.check_state(seat).await?,
+                ProjectMessage::Notice(RunnerNotice::Gap) => followed.check_state(session).await?,
                 ProjectMessage::Notice(RunnerNotice::Left) => None,
             },
             () = sleep_until_some(followed.patience.until) => Some(followed.patience.to_ending()),
@@ -106,10 +106,10 @@ struct TaskFollower<'a> {
 
 impl TaskFollower<'_> {
     /// Handles an event. An event is only a reason to look up the state: it may belong to an earlier
-    /// firing, which ended while this process waited for its turn.
+    /// firing, which ended while this process waited for the lock.
     async fn on_event(
         &mut self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         recorded: &RecordedEvent,
     ) -> Result<Option<JobEnding>, CliError> {
         match &recorded.event {
@@ -120,12 +120,12 @@ impl TaskFollower<'_> {
             | Event::TaskParked { task, .. }
                 if *task == self.task =>
             {
-                self.check_state(seat).await
+                self.check_state(session).await
             }
-            Event::BuildPaused { .. } => self.check_state(seat).await,
+            Event::BuildPaused { .. } => self.check_state(session).await,
             Event::BuildResumed { .. } => {
                 self.patience = PersonWait::default();
-                self.check_state(seat).await
+                self.check_state(session).await
             }
             Event::TaskUnparked { task, .. } if *task == self.task => {
                 self.patience = PersonWait::default();
@@ -136,14 +136,17 @@ impl TaskFollower<'_> {
     }
 
     /// Returns the outcome, if the state of the task is one.
-    async fn check_state(&mut self, seat: &ProjectSession) -> Result<Option<JobEnding>, CliError> {
-        Ok(match self.task_state(seat).await? {
+    async fn check_state(
+        &mut self,
+        session: &ProjectSession,
+    ) -> Result<Option<JobEnding>, CliError> {
+        Ok(match self.task_state(session).await? {
             Some(TaskState::Done) => Some(JobEnding::Done),
             Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(JobEnding::LeftOut),
             Some(TaskState::Failed { code }) => Some(JobEnding::Failed(code)),
             Some(TaskState::Parked { question, .. }) => self.wait_for_answer(question).await?,
             Some(TaskState::Pending { .. } | TaskState::Running { .. }) => {
-                self.check_held(seat).await?
+                self.check_held(session).await?
             }
             _ => None,
         })
@@ -151,9 +154,9 @@ impl TaskFollower<'_> {
 
     /// Returns the state of the task. The holder has it in memory, a moment ahead of the disk; it waits for
     /// the disk before it leaves. A loop that has ended reports the reason itself.
-    async fn task_state(&self, seat: &ProjectSession) -> Result<Option<TaskState>, CliError> {
+    async fn task_state(&self, session: &ProjectSession) -> Result<Option<TaskState>, CliError> {
         let task = self.task;
-        match seat.holder_handle() {
+        match session.holder_handle() {
             Some(handle) => {
                 let seen =
                     handle.read_state(move |state| Some(state.task(task)?.state.clone())).await;
@@ -164,8 +167,11 @@ impl TaskFollower<'_> {
     }
 
     /// Checks whether all jobs are held, because of too many open questions or by a person.
-    async fn check_held(&mut self, seat: &ProjectSession) -> Result<Option<JobEnding>, CliError> {
-        match seat.hold_reason(self.task).await? {
+    async fn check_held(
+        &mut self,
+        session: &ProjectSession,
+    ) -> Result<Option<JobEnding>, CliError> {
+        match session.hold_reason(self.task).await? {
             Some(HoldReason::Question(question)) => self.wait_for_answer(question).await,
             Some(HoldReason::Person) => {
                 if !std::mem::replace(&mut self.patience.is_held, true) {

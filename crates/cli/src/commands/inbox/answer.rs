@@ -17,48 +17,48 @@ use crate::render::stand::TaskPerformer;
 use crate::render::words;
 
 pub(super) async fn answer_question(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     question: QuestionId,
     word: &str,
     guidance: Option<&str>,
 ) -> Result<(), CliError> {
-    let row = desk.load_question(question).await?;
+    let row = inbox.load_question(question).await?;
     let (decision, prepared) = parse_choice(&row, word)?;
     let guidance = guidance.map(str::trim).filter(|text| !text.is_empty()).or(prepared);
     if decision == Decision::ProvideGuidance && guidance.is_none() && is_answerable(&row, decision)
     {
         return Err(InboxError::NoGuidance { question }.into());
     }
-    let given = record_answer(desk, question, decision, guidance).await;
+    let given = record_answer(inbox, question, decision, guidance).await;
     let given = given.map_err(|error| match error {
         CliError::Answer(AnswerError::NotAnOption { .. }) => no_such_choice(&row, word),
         error => error,
     })?;
     let said = given.render_next_step();
-    desk.terminal.write_result(desk.json, &given, |out| writeln!(out, "{said}"))
+    inbox.terminal.write_result(inbox.json, &given, |out| writeln!(out, "{said}"))
 }
 
 /// Records an answer, and determines the process that acts on it.
 pub(super) async fn record_answer(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     question: QuestionId,
     decision: Decision,
     guidance: Option<&str>,
 ) -> Result<RecordedAnswer, CliError> {
-    project::refuse_inside_run(&desk.project, "answer")?;
+    project::refuse_inside_run(&inbox.project, "answer")?;
     let by = Arc::from(project::current_user());
     let at = project::now();
     // Guidance is stored and passed to an agent; a key belongs in the environment.
-    let redactor = project_redactor(&desk.project);
+    let redactor = project_redactor(&inbox.project);
     let guidance = guidance.map(|words| Arc::from(&*redactor.redact_text(words)));
     let answer = Answer { question, decision, guidance, by, at };
-    let asked = desk.load_question(question).await?;
-    desk.store.record_answer(desk.project.name(), answer.clone()).await?;
+    let asked = inbox.load_question(question).await?;
+    inbox.store.record_answer(inbox.project.name(), answer.clone()).await?;
     // The answer is durable from here on: it is taken up sooner or later, whatever happens now.
-    let taken_up = project::take_answers(&desk.project).await?;
-    let performer = match find_waiting_task(desk, &asked).await? {
+    let taken_up = project::take_answers(&inbox.project).await?;
+    let performer = match find_waiting_task(inbox, &asked).await? {
         Some((build, row)) => {
-            Performers::inspect(&desk.project, taken_up).performer_of(&build, &row)
+            Performers::inspect(&inbox.project, taken_up).performer_of(&build, &row)
         }
         None if taken_up => TaskPerformer::AtWork,
         None => TaskPerformer::NextStart,
@@ -68,11 +68,11 @@ pub(super) async fn record_answer(
 
 /// Returns the first task that waited for the answer, with its build, in their current state.
 async fn find_waiting_task(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     asked: &QuestionRow,
 ) -> Result<Option<(BuildRow, TaskRow)>, CliError> {
-    let store = &desk.store;
-    let project = desk.project.name();
+    let store = &inbox.store;
+    let project = inbox.project.name();
     let (Some(build), Some(task)) = (asked.build, asked.tasks.first()) else { return Ok(None) };
     let build = store.load_builds(project).await?.into_iter().find(|row| row.id == build);
     let Some(build) = build else { return Ok(None) };
@@ -142,19 +142,19 @@ fn no_such_choice(row: &QuestionRow, word: &str) -> CliError {
 }
 
 pub(super) async fn check_again(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     question: QuestionId,
 ) -> Result<(), CliError> {
-    let (events, said) = request_lookup(desk, question).await?;
-    desk.terminal.write_result(desk.json, &events, |out| writeln!(out, "{said}"))
+    let (events, said) = request_lookup(inbox, question).await?;
+    inbox.terminal.write_result(inbox.json, &events, |out| writeln!(out, "{said}"))
 }
 
 /// Requests the lookup; returns the events, and the sentence about when it happens.
 pub(super) async fn request_lookup(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     question: QuestionId,
 ) -> Result<(Vec<RecordedEvent>, &'static str), CliError> {
-    let row = desk.load_question(question).await?;
+    let row = inbox.load_question(question).await?;
     match row.status {
         QuestionStatus::Pending => {}
         QuestionStatus::Resolved | QuestionStatus::Skipped => {
@@ -166,7 +166,7 @@ pub(super) async fn request_lookup(
         return Err(InboxError::NothingToCheck { question }.into());
     }
     let command = Command::CheckAgain { question };
-    let sent = project::submit_command(&desk.project, &desk.store, "inbox", command).await?;
+    let sent = project::submit_command(&inbox.project, &inbox.store, "inbox", command).await?;
     let said = if sent.held {
         "It is being looked up again. `unstuck log` shows what came of it."
     } else {

@@ -15,17 +15,17 @@ use crate::render::{self, when, words, wrap_text};
 /// Column at which the text of a question begins.
 const INDENT: usize = 4;
 
-pub(super) async fn run(desk: &InboxContext<'_>, all: bool) -> Result<(), CliError> {
+pub(super) async fn run(inbox: &InboxContext<'_>, all: bool) -> Result<(), CliError> {
     let status = (!all).then_some(QuestionStatus::Pending);
-    let questions = desk.load_questions(status).await?;
-    let mut out = desk.terminal.styled();
-    if desk.json {
+    let questions = inbox.load_questions(status).await?;
+    let mut out = inbox.terminal.styled();
+    if inbox.json {
         render::write_json(&mut out, &questions)?;
     } else if questions.is_empty() {
         writeln!(out, "{}", render_empty(all))?;
     } else {
         let now = project::now();
-        let width = desk.terminal.width();
+        let width = inbox.terminal.width();
         let open = questions.iter().filter(|asked| asked.is_open()).count();
         writeln!(out, "{}", render_heading(open))?;
         for asked in &questions {

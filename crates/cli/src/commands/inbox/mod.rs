@@ -95,19 +95,19 @@ Examples:
 pub(crate) fn run(args: &InboxArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
     let project = context.find_project()?;
     let store = project.open_store()?;
-    let desk = InboxContext { project, store, terminal: context.terminal, json: args.json };
+    let inbox = InboxContext { project, store, terminal: context.terminal, json: args.json };
     let work = async {
         match &args.command {
-            None => return browse_or_list(&desk).await,
-            Some(InboxCommand::List { all }) => list::run(&desk, *all).await,
+            None => return browse_or_list(&inbox).await,
+            Some(InboxCommand::List { all }) => list::run(&inbox, *all).await,
             Some(InboxCommand::Show { question, evidence }) => {
-                show::run(&desk, *question, *evidence).await
+                show::run(&inbox, *question, *evidence).await
             }
-            Some(InboxCommand::Diff { question }) => show::show_change(&desk, *question).await,
+            Some(InboxCommand::Diff { question }) => show::show_change(&inbox, *question).await,
             Some(InboxCommand::Answer { question, decision, guidance }) => {
-                answer::answer_question(&desk, *question, decision, guidance.as_deref()).await
+                answer::answer_question(&inbox, *question, decision, guidance.as_deref()).await
             }
-            Some(InboxCommand::Check { question }) => answer::check_again(&desk, *question).await,
+            Some(InboxCommand::Check { question }) => answer::check_again(&inbox, *question).await,
         }?;
         Ok(Exit::Done)
     };
@@ -127,16 +127,16 @@ pub(super) async fn browse_questions(
 }
 
 /// Browses the questions if there is a terminal, and lists them otherwise.
-async fn browse_or_list(desk: &InboxContext<'_>) -> Result<Exit, CliError> {
+async fn browse_or_list(inbox: &InboxContext<'_>) -> Result<Exit, CliError> {
     let waits =
-        desk.load_questions(Some(QuestionStatus::Pending)).await?.iter().any(Asked::is_open);
+        inbox.load_questions(Some(QuestionStatus::Pending)).await?.iter().any(Asked::is_open);
     if waits
-        && !desk.json
-        && let Some(screen) = Screen::enter(desk.terminal)?
+        && !inbox.json
+        && let Some(screen) = Screen::enter(inbox.terminal)?
     {
-        return browse::run(desk, screen).await;
+        return browse::run(inbox, screen).await;
     }
-    list::run(desk, false).await?;
+    list::run(inbox, false).await?;
     Ok(Exit::Done)
 }
 

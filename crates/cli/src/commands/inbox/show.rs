@@ -17,43 +17,43 @@ const NAMES_MAX: usize = 5;
 
 /// Shows one question, or every open one.
 pub(super) async fn run(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     id: Option<QuestionId>,
     evidence: bool,
 ) -> Result<(), CliError> {
-    let mut out = desk.terminal.styled();
+    let mut out = inbox.terminal.styled();
     let Some(id) = id else {
-        let mut open = desk.load_questions(Some(QuestionStatus::Pending)).await?;
+        let mut open = inbox.load_questions(Some(QuestionStatus::Pending)).await?;
         open.retain(Asked::is_open);
-        if desk.json {
+        if inbox.json {
             render::write_json(&mut out, &open)?;
         } else if open.is_empty() {
-            return list::run(desk, false).await;
+            return list::run(inbox, false).await;
         }
-        for (number, asked) in open.iter().enumerate().filter(|_| !desk.json) {
+        for (number, asked) in open.iter().enumerate().filter(|_| !inbox.json) {
             out.write_all(if number == 0 { b"" } else { b"\n" })?;
-            write_asked(desk, asked, evidence, &mut out).await?;
+            write_asked(inbox, asked, evidence, &mut out).await?;
         }
         return Ok(out.flush()?);
     };
-    let asked = desk.load_asked(id).await?;
-    if desk.json {
+    let asked = inbox.load_asked(id).await?;
+    if inbox.json {
         render::write_json(&mut out, &asked)?;
     } else {
-        write_asked(desk, &asked, evidence, &mut out).await?;
+        write_asked(inbox, &asked, evidence, &mut out).await?;
     }
     Ok(out.flush()?)
 }
 
 async fn write_asked(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     asked: &Asked,
     evidence: bool,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
-    let names = desk.load_task_names(&asked.row).await?;
-    let unfolded = evidence || desk.shows_evidence();
-    let page = InboxQuestionPage { asked, names, unfolded, width: desk.terminal.width() };
+    let names = inbox.load_task_names(&asked.row).await?;
+    let unfolded = evidence || inbox.shows_evidence();
+    let page = InboxQuestionPage { asked, names, unfolded, width: inbox.terminal.width() };
     Ok(page.write_to(out)?)
 }
 
@@ -188,17 +188,17 @@ pub(super) fn render_waiting_tasks(count: usize, names: &[String]) -> String {
 }
 
 pub(super) async fn show_change(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     question: QuestionId,
 ) -> Result<(), CliError> {
-    let row = desk.load_question(question).await?;
-    let tasks = project::find_tasks(desk.store.as_ref(), desk.project.name(), &row.tasks).await?;
+    let row = inbox.load_question(question).await?;
+    let tasks = project::find_tasks(inbox.store.as_ref(), inbox.project.name(), &row.tasks).await?;
     let first = row.tasks.first().and_then(|id| tasks.get(id));
     let task = first.ok_or(InboxError::NoChange { question })?;
-    let patch = load_patch(desk, task).await?;
+    let patch = load_patch(inbox, task).await?;
     let text = String::from_utf8_lossy(&patch);
-    let mut out = desk.terminal.plain();
-    out.write_all(project_redactor(&desk.project).redact_text(&text).as_bytes())?;
+    let mut out = inbox.terminal.plain();
+    out.write_all(project_redactor(&inbox.project).redact_text(&text).as_bytes())?;
     out.flush()?;
     if patch.is_empty() {
         return Err(InboxError::NoChange { question }.into());
@@ -206,8 +206,8 @@ pub(super) async fn show_change(
     Ok(())
 }
 
-async fn load_patch(desk: &InboxContext<'_>, task: &TaskRow) -> Result<Vec<u8>, CliError> {
-    let repository = workspace::ProjectRepository::open("git", desk.project.root()).await?;
+async fn load_patch(inbox: &InboxContext<'_>, task: &TaskRow) -> Result<Vec<u8>, CliError> {
+    let repository = workspace::ProjectRepository::open("git", inbox.project.root()).await?;
     let place = WorkspaceKey { build: task.build, task: task.id };
     Ok(Workspace::open_read_only(&repository, place).await?.create_patch().await?)
 }

@@ -79,23 +79,23 @@ impl JobRun<'_> {
     async fn run_in_watcher(&self) -> Result<Option<Exit>, CliError> {
         let name = self.job.name.as_str();
         let mut signals = EndSignals::new()?;
-        let mut seat = ProjectSession::open(self.project, self.store, "jobs run").await?;
+        let mut session = ProjectSession::open(self.project, self.store, "jobs run").await?;
         let Some(row) = find_job_rows(self.store.as_ref(), self.project.name()).await?.remove(name)
         else {
             // The job was added a moment ago, and the watcher does not know it yet.
-            seat.leave().await?;
+            session.leave().await?;
             return Ok(None);
         };
-        seat.submit_command(Command::FireJob { task: row.id }).await?;
+        session.submit_command(Command::FireJob { task: row.id }).await?;
         let teller = self.create_reporter();
         let ending = tokio::select! {
             biased;
             // The job belongs to the watcher, and goes on after a signal.
             signal = signals.next() => Some(JobEnding::Signal(signal)),
             () = watch::wait_until_watcher_gone(self.project) => None,
-            ending = follow_until_end(&mut seat, row.id, &teller, self.max_wait) => ending?,
+            ending = follow_until_end(&mut session, row.id, &teller, self.max_wait) => ending?,
         };
-        seat.leave().await?;
+        session.leave().await?;
         let Some(ending) = ending else { return Ok(None) };
         if self.saying == MessageFormat::Words {
             let rows = find_job_rows(self.store.as_ref(), self.project.name()).await?;

@@ -81,11 +81,11 @@ pub(crate) async fn list_job_states(
 ) -> Result<Vec<JobOverview>, CliError> {
     let defined = ConfiguredJobs::from_project(project)?;
     let held = project::current_holder(project).await.is_some();
-    let turns = TaskLocks::new(project.runs_folder());
+    let locks = TaskLocks::new(project.runs_folder());
     let watched = watch::find_watcher(project).is_some();
     // A job may be run by hand beside the watcher.
     let present = |row: Option<&TaskRow>| {
-        let at_work = watched || row.is_some_and(|row| turns.is_task_locked(row.id));
+        let at_work = watched || row.is_some_and(|row| locks.is_task_locked(row.id));
         let performer =
             if held && at_work { TaskPerformer::AtWork } else { TaskPerformer::NextStart };
         JobProcesses { performer, watched }

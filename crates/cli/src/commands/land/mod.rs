@@ -109,7 +109,7 @@ pub(crate) fn run(args: &LandArgs, context: CommandContext<'_>) -> Result<Exit, 
 pub(crate) async fn open_pull_request(
     project: &LocalProject,
     store: &Arc<dyn Store>,
-    seat: &ProjectSession,
+    session: &ProjectSession,
     build: BuildId,
 ) -> Result<Option<String>, CliError> {
     let build = which::find_build(store.as_ref(), project.name(), Some(build)).await?;
@@ -120,7 +120,7 @@ pub(crate) async fn open_pull_request(
     };
     match push_result(project, store, &coming).await? {
         Some(asked) => {
-            let opened = pull_request::open_or_find(project, store, Some(seat), asked).await?;
+            let opened = pull_request::open_or_find(project, store, Some(session), asked).await?;
             Ok(Some(opened.url))
         }
         None => Ok(None),

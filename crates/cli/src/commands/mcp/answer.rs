@@ -63,13 +63,13 @@ struct DeclarationAnswer<'a> {
 }
 
 pub(super) async fn answer_call(
-    desk: &mut CallTarget,
+    target: &mut CallTarget,
     redactor: &Redactor,
     tool: &str,
     input: &Value,
 ) -> ToolAnswer {
     let said = match ParsedMcpCall::parse(tool, input) {
-        Ok(wanted) => carry_out_call(desk, redactor, wanted).await,
+        Ok(wanted) => carry_out_call(target, redactor, wanted).await,
         Err(fault) => Err(fault.into()),
     };
     match said {
@@ -81,71 +81,72 @@ pub(super) async fn answer_call(
 }
 
 async fn carry_out_call(
-    desk: &mut CallTarget,
+    target: &mut CallTarget,
     redactor: &Redactor,
     wanted: ParsedMcpCall,
 ) -> Result<ToolSuccess, ToolError> {
     let text = match wanted {
         ParsedMcpCall::Speak(ModelStatement::Narrate(said)) => {
-            record_narration(desk, redactor, &said.text).await
+            record_narration(target, redactor, &said.text).await
         }
         ParsedMcpCall::Speak(ModelStatement::AskHuman(ask)) => {
             return raise_question(
-                desk,
+                target,
                 ask.to_input(|words| redactor.redact_text(words).into_owned()),
             )
             .await;
         }
         ParsedMcpCall::Speak(ModelStatement::Blocked(blocked)) => {
             let asked = redactor.redact_text(&blocked.reason).into_owned();
-            return raise_question(desk, Input { asked, ..Input::default() }).await;
+            return raise_question(target, Input { asked, ..Input::default() }).await;
         }
         ParsedMcpCall::Speak(ModelStatement::Mutate(declaration)) => {
-            declare_action(desk, &declaration).await
+            declare_action(target, &declaration).await
         }
         ParsedMcpCall::Speak(ModelStatement::Done(done)) => {
-            return finish_work(desk, redactor, &done.summary).await;
+            return finish_work(target, redactor, &done.summary).await;
         }
         ParsedMcpCall::ReportFailure(report) => {
-            return report_failure(desk, redactor, &report).await;
+            return report_failure(target, redactor, &report).await;
         }
-        ParsedMcpCall::CheckAnswer(asked) => check_answer(desk, &asked.question).await,
+        ParsedMcpCall::CheckAnswer(asked) => check_answer(target, &asked.question).await,
     };
     text.map(ToolSuccess::from)
 }
 
 async fn record_narration(
-    desk: &mut CallTarget,
+    target: &mut CallTarget,
     redactor: &Redactor,
     text: &str,
 ) -> Result<String, ToolError> {
     let text: Arc<str> = Arc::from(&*redactor.redact_text(text));
     let note =
         |effect| Command::Note { effect, note: RunNote::Narrated { text: Arc::clone(&text) } };
-    desk.submit_command(note).await.map(|_| words::SAID.to_owned())
+    target.submit_command(note).await.map(|_| words::SAID.to_owned())
 }
 
 /// Raises a question to a person. The agent's words are part of the fault and are shown as they are.
-async fn raise_question(desk: &mut CallTarget, input: Input) -> Result<ToolSuccess, ToolError> {
-    let work = require_agent_work(desk).await?;
+async fn raise_question(target: &mut CallTarget, input: Input) -> Result<ToolSuccess, ToolError> {
+    let work = require_agent_work(target).await?;
     let fault = Arc::new(Fault::precondition_input(SOURCE, input.asked.clone(), input));
-    let events =
-        desk.submit_command(|effect| Command::Raise { effect, fault: Arc::clone(&fault) }).await?;
-    Ok(decision_answer(desk, &events, &fault, work))
+    let events = target
+        .submit_command(|effect| Command::Raise { effect, fault: Arc::clone(&fault) })
+        .await?;
+    Ok(decision_answer(target, &events, &fault, work))
 }
 
 /// Reports a failure. A stated code is raised; a failure that was only read from a program's output may be
 /// a step on the way, and is observed.
 async fn report_failure(
-    desk: &mut CallTarget,
+    target: &mut CallTarget,
     redactor: &Redactor,
     report: &ReportFailure,
 ) -> Result<ToolSuccess, ToolError> {
-    let work = require_agent_work(desk).await?;
+    let work = require_agent_work(target).await?;
     let message = redactor.redact_text(&report.message).into_owned();
     let report = ReportFailure { message, ..report.clone() };
     let fault = Arc::new(report.to_fault()?);
-    let events = desk
+    let events = target
         .submit_command(|effect| {
             let fault = Arc::clone(&fault);
             match report.code {
@@ -154,17 +155,17 @@ async fn report_failure(
             }
         })
         .await?;
-    Ok(decision_answer(desk, &events, &fault, work))
+    Ok(decision_answer(target, &events, &fault, work))
 }
 
 /// Composes the response about the decision on a failure.
 fn decision_answer(
-    desk: &CallTarget,
+    target: &CallTarget,
     events: &[RecordedEvent],
     fault: &Fault,
     work: Kind,
 ) -> ToolSuccess {
-    let in_run = desk.is_run();
+    let in_run = target.is_run();
     let text = words::render_decision(events, project::now(), in_run, work);
     let then = if in_run && words::ends_run(events) { AfterCall::Over } else { AfterCall::GoesOn };
     ToolSuccess { text, about: Some(fault.code()), then }
@@ -172,18 +173,18 @@ fn decision_answer(
 
 /// Declares an irreversible action, which runs after the checks of the task.
 async fn declare_action(
-    desk: &mut CallTarget,
+    target: &mut CallTarget,
     declaration: &Declaration,
 ) -> Result<String, ToolError> {
-    if let CallTarget::Sessions(_) = desk {
+    if let CallTarget::Sessions(_) = target {
         return Err(ToolError::not_now(words::ONLY_IN_A_RUN));
     }
-    require_agent_work(desk).await?;
+    require_agent_work(target).await?;
     let commands = CommandPolicy::new(&CommandRules::default());
     let declarable = project::declarable_resources()?;
     let spec = declarable.build_spec(declaration, &commands)?;
     let events =
-        desk.submit_command(|effect| Command::Mutate { effect, mutation: spec.clone() }).await?;
+        target.submit_command(|effect| Command::Mutate { effect, mutation: spec.clone() }).await?;
     if let Some(fault) = events.iter().find_map(|recorded| recorded.event.met_fault()) {
         return Err(ToolError(fault.code(), fault.message.clone()));
     }
@@ -203,13 +204,13 @@ async fn declare_action(
 
 /// Records that the agent is done. Its statement decides nothing: its work is checked when it has ended.
 async fn finish_work(
-    desk: &mut CallTarget,
+    target: &mut CallTarget,
     redactor: &Redactor,
     summary: &str,
 ) -> Result<ToolSuccess, ToolError> {
-    require_agent_work(desk).await?;
-    record_narration(desk, redactor, summary).await?;
-    match desk {
+    require_agent_work(target).await?;
+    record_narration(target, redactor, summary).await?;
+    match target {
         CallTarget::Run(_) => {
             let text = words::CHECKED_NOW.to_owned();
             Ok(ToolSuccess { text, about: None, then: AfterCall::LastWord })
@@ -222,8 +223,8 @@ async fn finish_work(
 }
 
 /// Requires an agent's attempt or repair; scripts have other ways to ask and declare.
-async fn require_agent_work(desk: &mut CallTarget) -> Result<Kind, ToolError> {
-    match desk.current_effect().await?.what {
+async fn require_agent_work(target: &mut CallTarget) -> Result<Kind, ToolError> {
+    match target.current_effect().await?.what {
         EffectKind::Attempt { .. } => Ok(Kind::Task),
         EffectKind::Repair { .. } => Ok(Kind::Job),
         _ => Err(ToolError::not_now(words::ONLY_A_SCRIPT)),
@@ -231,10 +232,10 @@ async fn require_agent_work(desk: &mut CallTarget) -> Result<Kind, ToolError> {
 }
 
 /// Returns the state of a question that was asked before.
-async fn check_answer(desk: &mut CallTarget, name: &str) -> Result<String, ToolError> {
+async fn check_answer(target: &mut CallTarget, name: &str) -> Result<String, ToolError> {
     let digits = name.trim().trim_start_matches(['q', 'Q']);
     let question = digits.parse().map(QuestionId).map_err(|_| unknown_question(name))?;
-    let row = match desk {
+    let row = match target {
         CallTarget::Sessions(sessions) => load_question(sessions.project(), question).await?,
         CallTarget::Run(run) => {
             let project = LocalProject::find(run.project_root())?;

@@ -53,9 +53,9 @@ Examples:
 const HELD_BACK: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(dir: Option<&Path>) -> Result<Exit, CliError> {
-    let desk = find_target(dir)?;
+    let target = find_target(dir)?;
     let redactor = environment_redactor();
-    project::create_runtime()?.block_on(serve_calls(desk, &redactor))?;
+    project::create_runtime()?.block_on(serve_calls(target, &redactor))?;
     Ok(Exit::Done)
 }
 
@@ -67,10 +67,10 @@ fn find_target(dir: Option<&Path>) -> Result<CallTarget, CliError> {
     }
 }
 
-async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), CliError> {
+async fn serve_calls(mut target: CallTarget, redactor: &Redactor) -> Result<(), CliError> {
     let protocol = McpProtocol::new(
         mcp_tools(),
-        words::server_instructions(desk.is_run()),
+        words::server_instructions(target.is_run()),
         env!("CARGO_PKG_VERSION"),
     );
     let mut lines = read_lines()?;
@@ -99,7 +99,7 @@ async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), Cl
             McpReaction::Call(call) => {
                 // An agent that goes on after it stated that it is done is being stopped.
                 let is_done = then == AfterCall::LastWord;
-                let said = answer_call(&mut desk, redactor, &call.tool, &call.input).await;
+                let said = answer_call(&mut target, redactor, &call.tool, &call.input).await;
                 then = said.then;
                 if is_done || then == AfterCall::Over {
                     wait_for_agent_end(&mut lines).await;
@@ -112,7 +112,7 @@ async fn serve_calls(mut desk: CallTarget, redactor: &Redactor) -> Result<(), Cl
             }
         }
     }
-    desk.leave().await
+    target.leave().await
 }
 
 async fn wait_for_agent_end(lines: &mut mpsc::Receiver<McpLine>) {

@@ -33,7 +33,7 @@ pub(super) struct McpSessions {
 
 struct OpenSessions {
     store: Arc<dyn Store>,
-    seat: ProjectSession,
+    project_session: ProjectSession,
     all: Vec<McpSession>,
 }
 
@@ -83,7 +83,7 @@ impl McpSessions {
             let open = self.open_sessions().await?;
             // Looked up before the command, because the effect of an ended attempt is forgotten.
             let build = open.find_build(effect);
-            match open.seat.submit_command(command(effect)).await {
+            match open.project_session.submit_command(command(effect)).await {
                 Ok(events) => {
                     if words::is_denied(&events) {
                         open.remove_session(build);
@@ -93,7 +93,9 @@ impl McpSessions {
                     return Ok(events);
                 }
                 // The holder is gone: this process becomes the holder or connects to the next one.
-                Err(error) if open.seat.is_holder_gone(&error) => self.reconnect().await?,
+                Err(error) if open.project_session.is_holder_gone(&error) => {
+                    self.reconnect().await?
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -112,7 +114,7 @@ impl McpSessions {
     pub(super) async fn leave(mut self) -> Result<(), CliError> {
         self.end_all().await?;
         match self.open {
-            Some(open) => open.seat.leave().await,
+            Some(open) => open.project_session.leave().await,
             None => Ok(()),
         }
     }
@@ -122,8 +124,8 @@ impl McpSessions {
             Some(open) => open,
             None => {
                 let store = self.project.open_or_create_store()?;
-                let seat = ProjectSession::open(&self.project, &store, "mcp").await?;
-                let open = OpenSessions { store, seat, all: Vec::new() };
+                let project_session = ProjectSession::open(&self.project, &store, "mcp").await?;
+                let open = OpenSessions { store, project_session, all: Vec::new() };
                 open.end_abandoned(&self.project).await?;
                 open
             }
@@ -133,9 +135,9 @@ impl McpSessions {
 
     async fn reconnect(&mut self) -> Result<(), CliError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        open.seat = ProjectSession::open(&self.project, &open.store, "mcp").await?;
+        open.project_session = ProjectSession::open(&self.project, &open.store, "mcp").await?;
         for McpSession { build, work } in &open.all {
-            open.seat
+            open.project_session
                 .try_attach_performer(PerformScope::Build(*build), Arc::clone(work) as _)
                 .await?;
         }
@@ -158,11 +160,13 @@ impl OpenSessions {
             .map_err(|error| ToolError(Code::InternalError, error.to_string()))?;
         let plan = Arc::new(plan);
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
-        let events = self.seat.submit_command(start).await?;
+        let events = self.project_session.submit_command(start).await?;
         let begun = events.iter().find_map(|recorded| recorded.event.started_build());
         let work = ClientWork::new_ongoing();
         if let Some(build) = begun {
-            self.seat.attach_performer(PerformScope::Build(build), Arc::clone(&work) as _).await?;
+            self.project_session
+                .attach_performer(PerformScope::Build(build), Arc::clone(&work) as _)
+                .await?;
             self.all.push(McpSession { build, work: Arc::clone(&work) });
         }
         Ok(work)
@@ -193,7 +197,7 @@ impl OpenSessions {
             }
             let tasks = self.store.load_build_tasks(project.name(), build.id).await?;
             if tasks.iter().all(|task| is_client_task(&task.spec)) {
-                self.seat
+                self.project_session
                     .try_attach_performer(PerformScope::Build(build.id), ClientWork::new_ended())
                     .await?;
             }
@@ -228,7 +232,9 @@ impl OpenSessions {
         for (effect, work) in going_on {
             work.end_work();
             // A session that is held up is ended by the next process.
-            if let Some(heard) = with_timeout(wait_until_done(&mut self.seat, effect.task)).await {
+            if let Some(heard) =
+                with_timeout(wait_until_done(&mut self.project_session, effect.task)).await
+            {
                 heard?;
             }
         }
@@ -236,9 +242,12 @@ impl OpenSessions {
     }
 }
 
-async fn wait_until_done(seat: &mut ProjectSession, wanted: TaskId) -> Result<(), CliError> {
+async fn wait_until_done(
+    project_session: &mut ProjectSession,
+    wanted: TaskId,
+) -> Result<(), CliError> {
     loop {
-        match seat.next_message().await? {
+        match project_session.next_message().await? {
             ProjectMessage::Notice(RunnerNotice::Event { recorded, .. }) => match recorded.event {
                 Event::TaskDone { task, .. } if task == wanted => return Ok(()),
                 _ => {}

@@ -71,7 +71,7 @@ fn duration_until(now: &Zoned, time: jiff::civil::Time) -> Duration {
 
 /// Follows builds until there is nothing left to wait for; returns `None` if the holder is gone before.
 pub(super) async fn follow_until_end(
-    seat: &mut ProjectSession,
+    session: &mut ProjectSession,
     store: &Arc<dyn Store>,
     project: &LocalProject,
     builds: &[BuildId],
@@ -81,7 +81,7 @@ pub(super) async fn follow_until_end(
     let mut failed = None;
     let stand = BuildsLookup { store, project, builds };
     // The state may have changed before the subscription.
-    if let Some(ending) = stand.look_up_ending(seat, failed, patience).await? {
+    if let Some(ending) = stand.look_up_ending(session, failed, patience).await? {
         return Ok(Some(ending));
     }
     loop {
@@ -89,7 +89,7 @@ pub(super) async fn follow_until_end(
         let over = patience.wait_deadline();
         tokio::select! {
             biased;
-            heard = seat.next_message() => match heard? {
+            heard = session.next_message() => match heard? {
                 ProjectMessage::HolderGone => return Ok(None),
                 ProjectMessage::Notice(notice) => {
                     if let RunnerNotice::Event { recorded, .. } = &notice {
@@ -97,7 +97,7 @@ pub(super) async fn follow_until_end(
                     }
                     view.handle_notice(&notice).await?;
                     if needs_lookup(&notice)
-                        && let Some(ending) = stand.look_up_ending(seat, failed, patience).await?
+                        && let Some(ending) = stand.look_up_ending(session, failed, patience).await?
                     {
                         return Ok(Some(ending));
                     }
@@ -105,7 +105,7 @@ pub(super) async fn follow_until_end(
             },
             () = sleep_until_some(until) => {
                 patience.until = None;
-                pause_builds(seat, builds).await;
+                pause_builds(session, builds).await;
             }
             () = sleep_until_some(over) => {
                 let waiting = patience.waiting.map(|(whom, _)| whom);
@@ -114,13 +114,13 @@ pub(super) async fn follow_until_end(
             }
             wanted = view.next_request() => match wanted? {
                 LiveRequest::Look => view.draw().await?,
-                LiveRequest::Kick => view.kick_waiting(seat).await?,
+                LiveRequest::Kick => view.kick_waiting(session).await?,
                 LiveRequest::Answer => view.answer_questions().await?,
                 LiveRequest::JudgeBase { build, belongs } => {
                     // A build that ended meanwhile needs no judgment any more.
-                    let _ = seat.submit_command(Command::JudgeBase { build, belongs }).await;
+                    let _ = session.submit_command(Command::JudgeBase { build, belongs }).await;
                 }
-                LiveRequest::Pause => pause_builds(seat, builds).await,
+                LiveRequest::Pause => pause_builds(session, builds).await,
                 LiveRequest::Background => return Ok(Some(BuildsEnding::Background)),
                 LiveRequest::End(signal) => {
                     view.report_ending()?;
@@ -132,9 +132,9 @@ pub(super) async fn follow_until_end(
 }
 
 /// Pauses builds. A build that ended meanwhile rejects the command, which is fine.
-async fn pause_builds(seat: &ProjectSession, builds: &[BuildId]) {
+async fn pause_builds(session: &ProjectSession, builds: &[BuildId]) {
     for build in builds {
-        let _ = seat.submit_command(Command::Pause { build: *build }).await;
+        let _ = session.submit_command(Command::Pause { build: *build }).await;
     }
 }
 
@@ -182,7 +182,7 @@ struct BuildsLookup<'a> {
 impl BuildsLookup<'_> {
     async fn look_up_ending(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         failed: Option<Code>,
         patience: &mut FollowLimits,
     ) -> Result<Option<BuildsEnding>, CliError> {
@@ -204,7 +204,7 @@ impl BuildsLookup<'_> {
         if open.iter().all(|row| row.state == by_person) {
             return Ok(Some(BuildsEnding::Paused));
         }
-        self.record_wait(seat, &open, patience).await?;
+        self.record_wait(session, &open, patience).await?;
         let waits_no_longer = patience.max_wait == Some(Span::ZERO);
         Ok(patience.waiting.filter(|_| waits_no_longer).map(|(whom, _)| whom.to_ending()))
     }
@@ -212,13 +212,13 @@ impl BuildsLookup<'_> {
     /// Records the start of a wait in which no work goes on.
     async fn record_wait(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         open: &[&BuildRow],
         patience: &mut FollowLimits,
     ) -> Result<(), CliError> {
         let mut waiting: Option<FollowWaitReason> = None;
         for row in open {
-            let Some(whom) = self.wait_reason(seat, row).await? else {
+            let Some(whom) = self.wait_reason(session, row).await? else {
                 patience.waiting = None;
                 return Ok(());
             };
@@ -234,10 +234,10 @@ impl BuildsLookup<'_> {
     /// Returns the reason why all remaining work of a build waits; `None` while a task is at work.
     async fn wait_reason(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         row: &BuildRow,
     ) -> Result<Option<FollowWaitReason>, CliError> {
-        let (state, at_work) = seat.build_state(self.store, self.project.name(), row).await?;
+        let (state, at_work) = session.build_state(self.store, self.project.name(), row).await?;
         Ok(match state {
             BuildState::Waiting => Some(FollowWaitReason::Person),
             BuildState::Paused { .. } => Some(FollowWaitReason::Pause),

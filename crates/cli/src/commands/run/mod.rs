@@ -178,21 +178,21 @@ pub(crate) fn run(args: &RunArgs, context: CommandContext<'_>) -> Result<Exit, C
         for task in &mut tasks {
             task.options.clone_from(&options);
         }
-        let crew = BuildWorkers::create(&project, resolved).await?.with_options(options);
-        let plan = crew.complete_plan(tasks)?;
+        let workers = BuildWorkers::create(&project, resolved).await?.with_options(options);
+        let plan = workers.complete_plan(tasks)?;
         if args.dry {
-            return show_plan(&crew, &plan, args.follow.json, terminal);
+            return show_plan(&workers, &plan, args.follow.json, terminal);
         }
-        for concern in crew.check_plan(&plan).await? {
+        for concern in workers.check_plan(&plan).await? {
             render::write_note(&format!("unstuck: {}", concern.to_line()));
         }
-        if let Some(line) = crew.missing_remote().await? {
+        if let Some(line) = workers.missing_remote().await? {
             render::write_note(&line);
         }
         if args.detach {
             return work::start_in_background(&project, terminal);
         }
-        let work = RunWork { project: &project, crew: &crew, follow: &args.follow, terminal };
+        let work = RunWork { project: &project, workers: &workers, follow: &args.follow, terminal };
         work.carry_out(Some(plan)).await
     })
 }
@@ -208,8 +208,8 @@ pub(crate) fn resume(args: &ResumeArgs, context: CommandContext<'_>) -> Result<E
         let options = load_options(&project, &store, &open).await?;
         let resolved = load_with_options(project.root(), &options, config)?;
         let project = project.with_settings(resolved.clone());
-        let crew = BuildWorkers::create(&project, resolved).await?.with_options(options);
-        let work = RunWork { project: &project, crew: &crew, follow: &args.follow, terminal };
+        let workers = BuildWorkers::create(&project, resolved).await?.with_options(options);
+        let work = RunWork { project: &project, workers: &workers, follow: &args.follow, terminal };
         work.carry_out(None).await
     })
 }
@@ -230,13 +230,13 @@ struct DryRunRow<'a> {
 }
 
 fn show_plan(
-    crew: &BuildWorkers,
+    workers: &BuildWorkers,
     plan: &Plan,
     json: bool,
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
-    let rows: Vec<DryRunRow<'_>> = plan.iter().map(|(spec, _)| task_row(crew, spec)).collect();
-    let jobs = crew.settings().run.jobs;
+    let rows: Vec<DryRunRow<'_>> = plan.iter().map(|(spec, _)| task_row(workers, spec)).collect();
+    let jobs = workers.settings().run.jobs;
     terminal.write_result(json, &rows, |out| write_plan(out, &rows, jobs))?;
     Ok(Exit::Done)
 }
@@ -266,8 +266,8 @@ fn write_plan(out: &mut impl Write, rows: &[DryRunRow<'_>], jobs: u32) -> io::Re
     Ok(())
 }
 
-fn task_row<'a>(crew: &'a BuildWorkers, spec: &'a TaskSpec) -> DryRunRow<'a> {
-    let settings = crew.settings();
+fn task_row<'a>(workers: &'a BuildWorkers, spec: &'a TaskSpec) -> DryRunRow<'a> {
+    let settings = workers.settings();
     DryRunRow {
         name: &spec.name,
         title: &spec.title,
@@ -275,7 +275,7 @@ fn task_row<'a>(crew: &'a BuildWorkers, spec: &'a TaskSpec) -> DryRunRow<'a> {
         depends_on: &spec.depends_on,
         priority: spec.priority,
         provider: spec.provider.as_deref(),
-        model: crew.worker_factory().model_for(spec),
+        model: workers.worker_factory().model_for(spec),
         allowed: &spec.scope.allowed,
         forbidden: &spec.scope.forbidden,
         checks: spec.validate.as_ref().unwrap_or(&settings.validate.pre_commit),

@@ -126,19 +126,19 @@ impl<'a> RunOutput<'a> {
     }
 
     /// Shows the address of the inbox. Credentials are shown only on a live terminal, not in a log.
-    pub(super) fn show_server(&mut self, face: &HttpFrontend) -> Result<(), CliError> {
+    pub(super) fn show_server(&mut self, frontend: &HttpFrontend) -> Result<(), CliError> {
         if let RunOutputKind::Quiet = self.kind {
             return Ok(());
         }
-        self.write_message(&format!("unstuck: your inbox while this runs: {}/", face.base))?;
+        self.write_message(&format!("unstuck: your inbox while this runs: {}/", frontend.base))?;
         if !matches!(self.kind, RunOutputKind::Live(_)) {
             return Ok(());
         }
-        if let Some(token) = face.create_first_token()? {
+        if let Some(token) = frontend.create_first_token()? {
             let token = token.as_str();
             self.write_message(&format!("unstuck: your first token, shown only now: {token}"))?;
         }
-        match face.entry_link()? {
+        match frontend.entry_link()? {
             Some(entry) => self
                 .write_message(&format!("unstuck: sign in, once and within five minutes: {entry}")),
             None => Ok(()),
@@ -261,11 +261,11 @@ impl<'a> RunOutput<'a> {
     }
 
     /// Retries all waiting tasks now.
-    pub(super) async fn kick_waiting(&mut self, seat: &ProjectSession) -> Result<(), CliError> {
+    pub(super) async fn kick_waiting(&mut self, session: &ProjectSession) -> Result<(), CliError> {
         let rows = self.load_rows().await?;
         for command in collect_kick_commands(rows.iter().flat_map(|(_, tasks)| tasks)) {
             // The wait may have ended meanwhile, so a rejection is fine.
-            let _ = seat.submit_command(command).await;
+            let _ = session.submit_command(command).await;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ use crate::render::Terminal;
 
 pub(super) struct RunWork<'a> {
     pub(super) project: &'a LocalProject,
-    pub(super) crew: &'a BuildWorkers,
+    pub(super) workers: &'a BuildWorkers,
     pub(super) follow: &'a FollowArgs,
     pub(super) terminal: &'a Terminal,
 }
@@ -41,25 +41,25 @@ impl RunWork<'_> {
         let store = self.project.open_or_create_store()?;
         let mut signals = EndSignals::new()?;
         let mut view = RunOutput::new(self.follow, self.project, &store, self.terminal)?;
-        let mut seat = None;
-        let mut aside = None;
+        let mut session = None;
+        let mut server = None;
         let ending = tokio::select! {
             biased;
             signal = signals.next() => {
                 view.report_ending()?;
                 BuildsEnding::Signal(signal)
             }
-            ending = self.follow_to_end(&store, (&mut seat, &mut aside), plan, &mut view) => {
+            ending = self.follow_to_end(&store, (&mut session, &mut server), plan, &mut view) => {
                 ending?
             }
         };
-        if let Some(aside) = aside {
-            aside.shut_down().await;
+        if let Some(server) = server {
+            server.shut_down().await;
         }
         tokio::select! {
             biased;
             signal = signals.next() => return Ok(signal.to_exit()),
-            left = project::leave_session(seat) => left?,
+            left = project::leave_session(session) => left?,
         }
         view.close(&ending).await?;
         match ending {
@@ -71,13 +71,13 @@ impl RunWork<'_> {
     async fn follow_to_end(
         &self,
         store: &Arc<dyn Store>,
-        (place, aside): (&mut Option<ProjectSession>, &mut Option<RunServer>),
+        (place, server): (&mut Option<ProjectSession>, &mut Option<RunServer>),
         plan: Option<Plan>,
         view: &mut RunOutput<'_>,
     ) -> Result<BuildsEnding, CliError> {
         let verb = if plan.is_some() { "run" } else { "resume" };
         let mut patience = FollowLimits::new(self.follow);
-        // Pending answers may end a build as soon as the seat is taken.
+        // Pending answers may end a build as soon as the session is open.
         let mut builds = match plan {
             Some(_) => Vec::new(),
             None => load_open_builds(self.project, store).await?,
@@ -88,11 +88,11 @@ impl RunWork<'_> {
             return Ok(BuildsEnding::NothingToDo);
         }
         let mut performing = PerformedBuilds::new(self.project);
-        let follow = async |seat: &mut ProjectSession| {
-            self.start_server(seat, store, aside, view).await?;
-            performing.move_to(seat.connection()).await?;
-            if let Some(aside) = aside.as_ref() {
-                aside.connect(seat.connection()).await?;
+        let follow = async |session: &mut ProjectSession| {
+            self.start_server(session, store, server, view).await?;
+            performing.move_to(session.connection()).await?;
+            if let Some(server) = server.as_ref() {
+                server.connect(session.connection()).await?;
             }
             match &plan {
                 Some(plan) if builds.is_empty() => {
@@ -105,24 +105,25 @@ impl RunWork<'_> {
                     builds.push(match begun {
                         Some(build) => build,
                         None => {
-                            self.crew.require_free_branch(store).await?;
-                            self.crew.start_build(seat.connection(), plan.clone()).await?
+                            self.workers.require_free_branch(store).await?;
+                            self.workers.start_build(session.connection(), plan.clone()).await?
                         }
                     });
                 }
-                _ => self.crew.resume_builds(seat, store, &builds).await?,
+                _ => self.workers.resume_builds(session, store, &builds).await?,
             }
             let waited_for = OtherPerformers::WaitedFor;
-            self.crew
-                .perform_builds(&mut performing, seat.connection(), store, &builds, waited_for)
+            self.workers
+                .perform_builds(&mut performing, session.connection(), store, &builds, waited_for)
                 .await?;
             view.follow_builds(&builds).await?;
-            follow::follow_until_end(seat, store, self.project, &builds, view, &mut patience).await
+            follow::follow_until_end(session, store, self.project, &builds, view, &mut patience)
+                .await
         };
         let ending = project::with_session(self.project, store, verb, place, follow).await?;
         match (ending, place) {
-            (BuildsEnding::Done | BuildsEnding::SomeNotDone, Some(seat)) => {
-                self.open_pull_requests(seat, store, &builds, view, ending).await
+            (BuildsEnding::Done | BuildsEnding::SomeNotDone, Some(session)) => {
+                self.open_pull_requests(session, store, &builds, view, ending).await
             }
             _ => Ok(ending),
         }
@@ -148,17 +149,17 @@ impl RunWork<'_> {
     /// Serves the project while this process is the holder. Otherwise the holder serves it.
     async fn start_server(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         store: &Arc<dyn Store>,
-        aside: &mut Option<RunServer>,
+        server: &mut Option<RunServer>,
         view: &mut RunOutput<'_>,
     ) -> Result<(), CliError> {
-        let server = &self.crew.settings().server;
-        if aside.is_none() && server.during_run && seat.holder_handle().is_some() {
-            match RunServer::start(self.project, store, server).await {
+        let settings = &self.workers.settings().server;
+        if server.is_none() && settings.during_run && session.holder_handle().is_some() {
+            match RunServer::start(self.project, store, settings).await {
                 Ok(begun) => {
-                    view.show_server(&begun.face)?;
-                    *aside = Some(begun);
+                    view.show_server(&begun.frontend)?;
+                    *server = Some(begun);
                 }
                 // The work does not need the server.
                 Err(error) => {
@@ -176,7 +177,7 @@ impl RunWork<'_> {
         builds: &[BuildId],
         view: &mut RunOutput<'_>,
     ) -> Result<(), CliError> {
-        if !self.crew.settings().run.push {
+        if !self.workers.settings().run.push {
             return Ok(());
         }
         for build in builds {
@@ -197,18 +198,18 @@ impl RunWork<'_> {
     /// Opens the pull requests that the settings ask for. A failure does not undo any work.
     async fn open_pull_requests(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
         view: &mut RunOutput<'_>,
         mut ending: BuildsEnding,
     ) -> Result<BuildsEnding, CliError> {
         self.report_unpushed(store, builds, view).await?;
-        if !self.crew.settings().run.pull_request {
+        if !self.workers.settings().run.pull_request {
             return Ok(ending);
         }
         for build in builds {
-            match land::open_pull_request(self.project, store, seat, *build).await {
+            match land::open_pull_request(self.project, store, session, *build).await {
                 Ok(Some(url)) => {
                     view.write_message(&format!("unstuck: pull request of {build}: {url}"))?;
                 }

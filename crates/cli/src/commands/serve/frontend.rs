@@ -24,7 +24,7 @@ use crate::settings::ServerSettings;
 /// The HTTP interface of several projects.
 pub(in crate::commands) struct HttpFrontend {
     pub(in crate::commands) site: Arc<ServerState>,
-    door: Arc<Authenticator>,
+    authenticator: Arc<Authenticator>,
     stop: CancellationToken,
     /// The address that the server listens on.
     pub(super) address: SocketAddr,
@@ -50,21 +50,21 @@ impl HttpFrontend {
         let tokens = AccessTokenStore::in_folder(&folder);
         let names = AllowedHosts::new(address, settings.public.iter().map(String::as_str))
             .map_err(ServeError::from)?;
-        let mut door = Authenticator::new(
+        let mut authenticator = Authenticator::new(
             tokens,
             ServerSigningKey::open(&folder)?,
             names,
             Arc::new(SystemClock),
         );
         if settings.behind_proxy {
-            door = door.behind_proxy();
+            authenticator = authenticator.behind_proxy();
         }
         let base = settings.public.first().map_or_else(
             || format!("http://{address}"),
             |public| public.trim_end_matches('/').to_owned(),
         );
         let site = ServerState::open(projects, Arc::new(SystemClock), stop.clone()).await?;
-        Ok(Self { site, door: Arc::new(door), stop, address, base, folder })
+        Ok(Self { site, authenticator: Arc::new(authenticator), stop, address, base, folder })
     }
 
     /// Creates the first token if there is none. It must be shown, because it is never shown again.
@@ -75,7 +75,7 @@ impl HttpFrontend {
 
     /// Returns a link for one login within a short time.
     pub(in crate::commands) fn entry_link(&self) -> Result<Option<String>, CliError> {
-        Ok(self.door.entry_path()?.map(|path| format!("{}{path}", self.base)))
+        Ok(self.authenticator.entry_path()?.map(|path| format!("{}{path}", self.base)))
     }
 
     /// Serves until the stop token is cancelled.
@@ -83,14 +83,18 @@ impl HttpFrontend {
         &self,
         listener: TcpListener,
     ) -> impl Future<Output = io::Result<()>> + 'static {
-        serve_http(listener, build_app(Arc::clone(&self.site), &self.door), self.stop.clone())
+        serve_http(
+            listener,
+            build_app(Arc::clone(&self.site), &self.authenticator),
+            self.stop.clone(),
+        )
     }
 }
 
 /// A server beside a run. Dropping it ends it at once.
 pub(in crate::commands) struct RunServer {
-    pub(in crate::commands) face: HttpFrontend,
-    desk: Arc<ServedProjectHost>,
+    pub(in crate::commands) frontend: HttpFrontend,
+    host: Arc<ServedProjectHost>,
     serving: JoinHandle<io::Result<()>>,
     stop: CancellationToken,
 }
@@ -102,27 +106,27 @@ impl RunServer {
         settings: &ServerSettings,
     ) -> Result<Self, CliError> {
         let listener = bind_near(settings.bind).await?;
-        let desk = Arc::new(ServedProjectHost::new(project.clone(), Arc::clone(store))?);
+        let host = Arc::new(ServedProjectHost::new(project.clone(), Arc::clone(store))?);
         let stop = CancellationToken::new();
-        let face =
-            HttpFrontend::open(&listener, settings, vec![desk.to_registration()], stop.clone())
+        let frontend =
+            HttpFrontend::open(&listener, settings, vec![host.to_registration()], stop.clone())
                 .await?;
-        let serving = tokio::spawn(face.serve(listener));
-        Ok(Self { face, desk, serving, stop })
+        let serving = tokio::spawn(frontend.serve(listener));
+        Ok(Self { frontend, host, serving, stop })
     }
 
     /// Sends requests to this decider from now on.
     pub(in crate::commands) async fn connect(
         &self,
-        post: &ProjectConnection,
+        connection: &ProjectConnection,
     ) -> Result<(), CliError> {
-        self.desk.connect(post).await
+        self.host.connect(connection).await
     }
 
     /// Ends the server: streams are closed, and pending requests are answered.
     pub(in crate::commands) async fn shut_down(mut self) {
-        self.desk.disconnect();
-        self.desk.lock_performing().await.end_all();
+        self.host.disconnect();
+        self.host.lock_performing().await.end_all();
         self.stop.cancel();
         // An error of the server does not matter, because the run is over.
         let _ = (&mut self.serving).await;
@@ -131,7 +135,7 @@ impl RunServer {
 
 impl Drop for RunServer {
     fn drop(&mut self) {
-        self.desk.disconnect();
+        self.host.disconnect();
         self.stop.cancel();
         self.serving.abort();
     }

@@ -27,7 +27,7 @@ const WAIT_MAX: Duration = Duration::from_mins(1);
 pub(super) struct ProjectSupervisor {
     pub(super) project: LocalProject,
     pub(super) store: Arc<dyn Store>,
-    pub(super) desk: Arc<ServedProjectHost>,
+    pub(super) host: Arc<ServedProjectHost>,
     pub(super) site: Arc<ServerState>,
     pub(super) stop: CancellationToken,
 }
@@ -69,26 +69,26 @@ impl ProjectSupervisor {
     ) -> Result<(), CliError> {
         let mut watch = self.open_watcher().await?;
         let mut place = None;
-        let supervise = async |seat: &mut ProjectSession| {
+        let supervise = async |session: &mut ProjectSession| {
             let ended = tokio::select! {
                 () = self.stop.cancelled() => Ok(Some(())),
-                ended = self.supervise_from(seat, &mut watch, begun) => ended.map(|()| None),
+                ended = self.supervise_from(session, &mut watch, begun) => ended.map(|()| None),
             };
-            self.desk.disconnect();
+            self.host.disconnect();
             ended
         };
         let project = &self.project;
         let store = &self.store;
         let ended = project::with_session(project, store, "serve", &mut place, supervise).await;
         if ended.is_ok() {
-            self.desk.lock_performing().await.end_all();
+            self.host.lock_performing().await.end_all();
             project::leave_session(place).await?;
             if let Some(watch) = watch {
                 watch.end_processes().await;
             }
         } else if place.is_some() {
             // Other processes can take the project meanwhile; a further error on leaving adds nothing.
-            self.desk.lock_performing().await.end_all();
+            self.host.lock_performing().await.end_all();
             let _ = project::leave_session(place).await;
         }
         ended
@@ -103,22 +103,22 @@ impl ProjectSupervisor {
         }
     }
 
-    /// Keeps the project from a seat; returns when the holder is gone.
+    /// Keeps the project in a session; returns when the holder is gone.
     async fn supervise_from<'a>(
         &'a self,
-        seat: &mut ProjectSession,
+        session: &mut ProjectSession,
         watch: &mut Option<JobWatcher<'a>>,
         begun: &mut Option<oneshot::Sender<()>>,
     ) -> Result<(), CliError> {
-        let post = seat.connection().clone();
-        self.desk.connect(&post).await?;
+        let connection = session.connection().clone();
+        self.host.connect(&connection).await?;
         self.site.wake_project_reader(self.project.name());
-        Box::pin(self.perform_open_builds(&post)).await?;
+        Box::pin(self.perform_open_builds(&connection)).await?;
         if let Some(begun) = begun.take() {
             // A server that is already ending does not listen.
             let _ = begun.send(());
         }
-        let left = self.desk.lock_performing().await.left_notice();
+        let left = self.host.lock_performing().await.left_notice();
         let heard = |heard: &ProjectMessage| {
             // Events of another process are known here only through its notices.
             self.site.wake_project_reader(self.project.name());
@@ -127,27 +127,27 @@ impl ProjectSupervisor {
             }
         };
         tokio::select! {
-            gone = self.handle_messages(seat, watch, &heard) => gone,
-            failed = self.take_over_builds(&post, &left) => Err(failed),
+            gone = self.handle_messages(session, watch, &heard) => gone,
+            failed = self.take_over_builds(&connection, &left) => Err(failed),
         }
     }
 
     /// Runs the jobs as soon as no other process does, and handles messages.
     async fn handle_messages<'a>(
         &'a self,
-        seat: &mut ProjectSession,
+        session: &mut ProjectSession,
         watch: &mut Option<JobWatcher<'a>>,
         heard: &impl Fn(&ProjectMessage),
     ) -> Result<(), CliError> {
         loop {
             if let Some(watch) = watch {
-                return watch.watch_from(seat, heard).await;
+                return watch.watch_from(session, heard).await;
             }
             let mut free = pin!(jobs::wait_until_watcher_gone(&self.project));
             loop {
                 tokio::select! {
                     biased;
-                    next = seat.next_message() => match next.inspect(heard)? {
+                    next = session.next_message() => match next.inspect(heard)? {
                         ProjectMessage::HolderGone => return Ok(()),
                         ProjectMessage::Notice(_) => {}
                     },
@@ -159,19 +159,19 @@ impl ProjectSupervisor {
     }
 
     /// Continues the builds of processes that are gone.
-    async fn take_over_builds(&self, post: &ProjectConnection, left: &Notify) -> CliError {
+    async fn take_over_builds(&self, connection: &ProjectConnection, left: &Notify) -> CliError {
         loop {
             left.notified().await;
-            if let Err(error) = Box::pin(self.perform_open_builds(post)).await {
+            if let Err(error) = Box::pin(self.perform_open_builds(connection)).await {
                 return error;
             }
         }
     }
 
     /// Continues the builds that have not ended, unless another process performs them.
-    async fn perform_open_builds(&self, post: &ProjectConnection) -> Result<(), CliError> {
+    async fn perform_open_builds(&self, connection: &ProjectConnection) -> Result<(), CliError> {
         let open = load_open_builds(&self.project, &self.store).await?;
-        let mut performing = self.desk.lock_performing().await;
+        let mut performing = self.host.lock_performing().await;
         performing.release_ended(&open);
         if open.is_empty() {
             return Ok(());
@@ -184,8 +184,15 @@ impl ProjectSupervisor {
                 self.project.clone()
             }
         };
-        let crew = BuildWorkers::create(&project, (*project.settings()?).clone()).await?;
-        crew.perform_builds(&mut performing, post, &self.store, &open, OtherPerformers::LeftAlone)
+        let workers = BuildWorkers::create(&project, (*project.settings()?).clone()).await?;
+        workers
+            .perform_builds(
+                &mut performing,
+                connection,
+                &self.store,
+                &open,
+                OtherPerformers::LeftAlone,
+            )
             .await
     }
 }

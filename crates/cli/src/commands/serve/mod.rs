@@ -129,7 +129,7 @@ fn find_projects(args: &ServeArgs, dir: Option<&Path>) -> Result<Vec<LocalProjec
 
 /// The running parts of the server.
 struct ServeProcess {
-    face: HttpFrontend,
+    frontend: HttpFrontend,
     keepers: Vec<ProjectSupervisor>,
     stop: CancellationToken,
 }
@@ -145,30 +145,30 @@ impl ServeProcess {
         let mut keepers = Vec::new();
         for project in projects {
             let store = project.open_or_create_store()?;
-            let desk = ServedProjectHost::new(project.clone(), Arc::clone(&store))?.with_jobs();
-            let desk = Arc::new(desk);
-            hosted.push(desk.to_registration());
-            keepers.push((project, store, desk));
+            let host = ServedProjectHost::new(project.clone(), Arc::clone(&store))?.with_jobs();
+            let host = Arc::new(host);
+            hosted.push(host.to_registration());
+            keepers.push((project, store, host));
         }
-        let face = HttpFrontend::open(listener, settings, hosted, stop.clone()).await?;
-        let keeper = |(project, store, desk)| {
-            let site = Arc::clone(&face.site);
+        let frontend = HttpFrontend::open(listener, settings, hosted, stop.clone()).await?;
+        let keeper = |(project, store, host)| {
+            let site = Arc::clone(&frontend.site);
             let stop = stop.clone();
-            ProjectSupervisor { project, store, desk, site, stop }
+            ProjectSupervisor { project, store, host, site, stop }
         };
         let keepers = keepers.into_iter().map(keeper).collect();
-        Ok(Self { face, keepers, stop })
+        Ok(Self { frontend, keepers, stop })
     }
 
     /// Prints the address, and the ways to log in.
     fn write_greeting(
-        face: &HttpFrontend,
+        frontend: &HttpFrontend,
         names: &[Arc<str>],
         terminal: &Terminal,
     ) -> Result<(), CliError> {
         let mut out = terminal.styled();
-        let base = &face.base;
-        let here = face.address;
+        let base = &frontend.base;
+        let here = frontend.address;
         write!(out, "Serving {} at {CODE}{base}/{CODE:#}", names.join(", "))?;
         // Behind a proxy both addresses are useful.
         if base.ends_with(&here.to_string()) {
@@ -176,11 +176,11 @@ impl ServeProcess {
         } else {
             writeln!(out, ", listening at http://{here}/")?;
         }
-        if let Some(token) = face.create_first_token()? {
+        if let Some(token) = frontend.create_first_token()? {
             let token = token.as_str();
             writeln!(out, "Your first token, shown only now: {CODE}{token}{CODE:#}")?;
         }
-        if let Some(entry) = face.entry_link()? {
+        if let Some(entry) = frontend.entry_link()? {
             writeln!(out, "Sign in, once and within five minutes: {CODE}{entry}{CODE:#}")?;
         }
         writeln!(out, "{DIM}`unstuck token make` makes tokens for others. Ctrl-C ends it.{DIM:#}")?;
@@ -193,7 +193,7 @@ impl ServeProcess {
         signals: &mut EndSignals,
         terminal: &Terminal,
     ) -> Result<EndSignal, CliError> {
-        let Self { face, keepers, stop } = self;
+        let Self { frontend, keepers, stop } = self;
         let names: Vec<_> =
             keepers.iter().map(|keeper| Arc::clone(keeper.project.name())).collect();
         let mut kept = JoinSet::new();
@@ -203,7 +203,7 @@ impl ServeProcess {
             kept.spawn_local(keeper.run(begun));
             begins.push(begins_now);
         }
-        let serving = face.serve(listener);
+        let serving = frontend.serve(listener);
         tokio::pin!(serving);
         let all_begun = async {
             for begins in begins {
@@ -230,7 +230,7 @@ impl ServeProcess {
                 }
                 () = &mut all_begun, if !greeted => {
                     greeted = true;
-                    Self::write_greeting(&face, &names, terminal)?;
+                    Self::write_greeting(&frontend, &names, terminal)?;
                 }
             }
         };

@@ -1,4 +1,4 @@
-//! The desk of a served project: passes requests to its decider.
+//! The host of a served project: passes requests to its decider.
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct ServedProjectHost {
     /// Set if the scheduled jobs must run, here or in another process.
     keeps_jobs: bool,
     /// The connection to the decider; `None` while the holder changes.
-    post: watch::Sender<Option<ProjectConnection>>,
+    connection: watch::Sender<Option<ProjectConnection>>,
     performing: Mutex<PerformedBuilds>,
 }
 
@@ -46,9 +46,9 @@ impl ServedProjectHost {
     pub(super) fn new(project: LocalProject, store: Arc<dyn Store>) -> Result<Self, CliError> {
         let redactor = project_redactor(&project);
         let policy = Arc::new(project.settings()?.policy.clone());
-        let post = watch::Sender::new(None);
+        let connection = watch::Sender::new(None);
         let performing = Mutex::new(PerformedBuilds::new(&project));
-        Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
+        Ok(Self { project, store, redactor, policy, keeps_jobs: false, connection, performing })
     }
 
     pub(super) fn to_registration(self: &Arc<Self>) -> ProjectRegistration {
@@ -66,15 +66,15 @@ impl ServedProjectHost {
     }
 
     /// Sends requests and the reports of performed builds to this decider from now on.
-    pub(super) async fn connect(&self, post: &ProjectConnection) -> Result<(), CliError> {
-        self.lock_performing().await.move_to(post).await?;
-        self.post.send_replace(Some(post.clone()));
+    pub(super) async fn connect(&self, connection: &ProjectConnection) -> Result<(), CliError> {
+        self.lock_performing().await.move_to(connection).await?;
+        self.connection.send_replace(Some(connection.clone()));
         Ok(())
     }
 
     /// Makes requests wait until there is a decider again.
     pub(super) fn disconnect(&self) {
-        self.post.send_replace(None);
+        self.connection.send_replace(None);
     }
 
     pub(super) async fn lock_performing(&self) -> MutexGuard<'_, PerformedBuilds> {
@@ -82,7 +82,7 @@ impl ServedProjectHost {
     }
 
     async fn wait_for_connection(&self) -> Result<ProjectConnection, ProjectHostError> {
-        let mut seated = self.post.subscribe();
+        let mut seated = self.connection.subscribe();
         let waited = tokio::time::timeout(PATIENCE, seated.wait_for(Option::is_some)).await;
         waited.ok().and_then(|seated| seated.ok()?.clone()).ok_or(ProjectHostError::ChangingHands)
     }
@@ -124,10 +124,10 @@ impl ProjectHost for ServedProjectHost {
     async fn start_build(
         &self,
         work: BuildStartRequest,
-        order: CommandIssuer,
+        issuer: CommandIssuer,
     ) -> Result<BuildId, ProjectHostError> {
         // The task files or the tree may have changed since; the build exists all the same.
-        if let Some(build) = self.find_started_build(&order).await? {
+        if let Some(build) = self.find_started_build(&issuer).await? {
             return Ok(build);
         }
         let malformed = |error: CliError| ProjectHostError::Malformed(render_error_line(&error));
@@ -140,20 +140,20 @@ impl ProjectHost for ServedProjectHost {
         };
         let tasks = tasks.map_err(malformed)?;
         let settings = project.settings().map_err(not_now)?;
-        let crew = BuildWorkers::create(&project, (*settings).clone()).await.map_err(not_now)?;
-        let plan = crew.complete_plan(tasks).map_err(malformed)?;
-        crew.check_plan(&plan).await.map_err(not_now)?;
-        crew.require_free_branch(&self.store).await.map_err(not_now)?;
-        let build = self.submit_build_start(crew.start_command(plan), order).await?;
+        let workers = BuildWorkers::create(&project, (*settings).clone()).await.map_err(not_now)?;
+        let plan = workers.complete_plan(tasks).map_err(malformed)?;
+        workers.check_plan(&plan).await.map_err(not_now)?;
+        workers.require_free_branch(&self.store).await.map_err(not_now)?;
+        let build = self.submit_build_start(workers.start_command(plan), issuer).await?;
         // The build is on disk: the next holder finds it, whatever happens now.
         let open = load_open_builds(&self.project, &self.store).await.map_err(not_now)?;
-        let post = self.wait_for_connection().await?;
+        let connection = self.wait_for_connection().await?;
         let mut performing = self.lock_performing().await;
         performing.release_ended(&open);
-        let performed = crew
+        let performed = workers
             .perform_builds(
                 &mut performing,
-                &post,
+                &connection,
                 &self.store,
                 &[build],
                 OtherPerformers::LeftAlone,
@@ -164,9 +164,13 @@ impl ProjectHost for ServedProjectHost {
     }
 
     async fn take_answers(&self) -> Result<bool, ProjectHostError> {
-        let own = self.post.borrow().clone().filter(|post| post.holder_handle().is_some());
+        let own = self
+            .connection
+            .borrow()
+            .clone()
+            .filter(|connection| connection.holder_handle().is_some());
         let taken = match own {
-            Some(post) => post.take_answers().await,
+            Some(connection) => connection.take_answers().await,
             // The holder may have changed since this process connected to it.
             None => project::take_answers(&self.project).await,
         };
@@ -230,6 +234,6 @@ pub(super) fn render_error_line(error: &CliError) -> String {
 
 impl fmt::Debug for ServedProjectHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServedDesk").field("project", &self.project).finish_non_exhaustive()
+        f.debug_struct("ServedProjectHost").field("project", &self.project).finish_non_exhaustive()
     }
 }

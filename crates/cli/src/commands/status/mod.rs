@@ -136,7 +136,7 @@ async fn load_spent(store: &dyn Store, project: &str, day: u64) -> Result<Amount
 }
 
 pub(super) struct Performers {
-    turns: TaskLocks,
+    locks: TaskLocks,
     is_held: bool,
     /// The process that runs the scheduled jobs.
     pub(super) watcher: Option<Holder>,
@@ -146,7 +146,7 @@ pub(super) struct Performers {
 impl Performers {
     pub(super) fn inspect(project: &LocalProject, is_held: bool) -> Self {
         Self {
-            turns: TaskLocks::new(project.runs_folder()),
+            locks: TaskLocks::new(project.runs_folder()),
             is_held,
             watcher: jobs::find_watcher(project),
             jobs: jobs::ConfiguredJobs::from_project(project).ok(),
@@ -156,14 +156,14 @@ impl Performers {
     /// Returns whether a process performs a build.
     pub(super) fn is_performed(&self, build: &BuildRow, rows: &[TaskRow]) -> bool {
         self.is_held
-            && (is_reported_only(build, rows.first()) || self.turns.is_build_locked(build.id))
+            && (is_reported_only(build, rows.first()) || self.locks.is_build_locked(build.id))
     }
 
     pub(super) fn performer_of(&self, build: &BuildRow, row: &TaskRow) -> TaskPerformer {
         let at_work = if build.standing {
-            self.runs_job(row) || self.turns.is_task_locked(row.id)
+            self.runs_job(row) || self.locks.is_task_locked(row.id)
         } else {
-            is_reported_only(build, Some(row)) || self.turns.is_build_locked(build.id)
+            is_reported_only(build, Some(row)) || self.locks.is_build_locked(build.id)
         };
         match build.state {
             BuildState::Paused { cause: PauseCause::Person } => TaskPerformer::Paused,

@@ -194,11 +194,11 @@ async fn intend_mutation(
 
 /// Returns the state of an action that the session sees.
 pub(super) async fn find_intent(
-    room: &HostedProject,
+    hosted: &HostedProject,
     task: TaskId,
     key: &str,
 ) -> Result<Option<Intent>, Problem> {
-    match room.host.look_up(StateQuery::Intent { task, key: key.to_owned() }).await? {
+    match hosted.host.look_up(StateQuery::Intent { task, key: key.to_owned() }).await? {
         StateQueryResult::Intent(found) => Ok(found),
         _ => Ok(None),
     }

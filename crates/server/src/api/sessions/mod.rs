@@ -104,24 +104,27 @@ async fn open_session(
     headers: HeaderMap,
     ApiJsonBody(wanted): ApiJsonBody<OpenSessionRequest>,
 ) -> Result<Response, Problem> {
-    let room = resolve::find_project(&site, &caller, wanted.project.as_deref())?;
+    let hosted = resolve::find_project(&site, &caller, wanted.project.as_deref())?;
     let request = request::parse_request_key(&headers, "session", &wanted)?;
-    let task = make_task_spec(&room, &wanted)?;
+    let task = make_task_spec(&hosted, &wanted)?;
     let plan = Plan::new(vec![task])
         .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
     let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
-    let build = room.host.submit_build_start(start, caller.make_order(request)).await?;
-    let record = ApiSessionTask::find_by_id(&room, build).await?.into_record(&room).await?;
-    let place = session_address(&room, record.id());
+    let build = hosted.host.submit_build_start(start, caller.to_issuer(request)).await?;
+    let record = ApiSessionTask::find_by_id(&hosted, build).await?.into_record(&hosted).await?;
+    let place = session_address(&hosted, record.id());
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(record)).into_response())
 }
 
-fn session_address(room: &HostedProject, build: BuildId) -> String {
-    let project = utf8_percent_encode(&room.name, NON_ALPHANUMERIC);
+fn session_address(hosted: &HostedProject, build: BuildId) -> String {
+    let project = utf8_percent_encode(&hosted.name, NON_ALPHANUMERIC);
     format!("/api/v1/sessions/{build}?project={project}")
 }
 
-fn make_task_spec(room: &HostedProject, wanted: &OpenSessionRequest) -> Result<TaskSpec, Problem> {
+fn make_task_spec(
+    hosted: &HostedProject,
+    wanted: &OpenSessionRequest,
+) -> Result<TaskSpec, Problem> {
     let wrong = |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
     let goal = wanted.goal.trim();
     if goal.is_empty() {
@@ -136,9 +139,9 @@ fn make_task_spec(room: &HostedProject, wanted: &OpenSessionRequest) -> Result<T
         return Err(wrong(format!("`title` is longer than {TITLE_CHARS_MAX} characters")));
     }
     // Both are stored and shown: a key belongs into the environment.
-    let goal = room.host.redact_text(goal);
+    let goal = hosted.host.redact_text(goal);
     let title = match given {
-        Some(title) => plain_line(&room.host.redact_text(title)),
+        Some(title) => plain_line(&hosted.host.redact_text(title)),
         None => plain_line(&title_from_goal(&goal)),
     };
     Ok(TaskSpec {
@@ -181,10 +184,11 @@ async fn get_session(
     ApiQueryParams(how): ApiQueryParams<ApiSessionQuery>,
 ) -> Result<Response, Problem> {
     let patience = LongPoll::from_wait(how.wait)?;
-    let room = resolve::find_project(&site, &caller, how.project.as_deref())?;
-    let ApiSessionTask { task } = ApiSessionTask::find_by_name(&room, &session).await?;
-    let read = || ApiSessionDirection::load_for_task(&room, &task);
-    patience.read_until(&site, &room, read, ApiSessionDirection::is_settled).await?;
-    let record = ApiSessionTask::find_by_name(&room, &session).await?.into_record(&room).await?;
+    let hosted = resolve::find_project(&site, &caller, how.project.as_deref())?;
+    let ApiSessionTask { task } = ApiSessionTask::find_by_name(&hosted, &session).await?;
+    let read = || ApiSessionDirection::load_for_task(&hosted, &task);
+    patience.read_until(&site, &hosted, read, ApiSessionDirection::is_settled).await?;
+    let record =
+        ApiSessionTask::find_by_name(&hosted, &session).await?.into_record(&hosted).await?;
     Ok(respond_with_etag(&headers, &record))
 }

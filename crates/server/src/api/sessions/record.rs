@@ -60,21 +60,27 @@ pub(super) struct ApiSessionTask {
 }
 
 impl ApiSessionTask {
-    pub(super) async fn find_by_name(room: &HostedProject, session: &str) -> Result<Self, Problem> {
-        Self::find_by_id(room, BuildId(resolve::parse_number("session", 'b', session)?)).await
+    pub(super) async fn find_by_name(
+        hosted: &HostedProject,
+        session: &str,
+    ) -> Result<Self, Problem> {
+        Self::find_by_id(hosted, BuildId(resolve::parse_number("session", 'b', session)?)).await
     }
 
-    pub(super) async fn find_by_id(room: &HostedProject, id: BuildId) -> Result<Self, Problem> {
-        let tasks = room.store.load_build_tasks(&room.name, id).await?;
+    pub(super) async fn find_by_id(hosted: &HostedProject, id: BuildId) -> Result<Self, Problem> {
+        let tasks = hosted.store.load_build_tasks(&hosted.name, id).await?;
         let task = tasks.into_iter().find(|task| task.spec.session.is_some());
         Ok(Self { task: task.ok_or_else(|| Problem::not_found("session", id))? })
     }
 
-    pub(super) async fn into_record(self, room: &HostedProject) -> Result<SessionRecord, Problem> {
+    pub(super) async fn into_record(
+        self,
+        hosted: &HostedProject,
+    ) -> Result<SessionRecord, Problem> {
         let Self { task } = self;
-        let build = load_build(room, task.build).await?;
-        let direction = ApiSessionDirection::load_for_task(room, &task).await?;
-        let actions = room.store.load_task_mutations(&room.name, task.id).await?;
+        let build = load_build(hosted, task.build).await?;
+        let direction = ApiSessionDirection::load_for_task(hosted, &task).await?;
+        let actions = hosted.store.load_task_mutations(&hosted.name, task.id).await?;
         let mutations = actions.into_iter().map(|row| ActionRecord {
             key: row.spec.key.clone(),
             kind: row.spec.kind,
@@ -82,7 +88,7 @@ impl ApiSessionTask {
         });
         Ok(SessionRecord {
             id: build.id,
-            project: room.name.to_string(),
+            project: hosted.name.to_string(),
             title: task.spec.title.clone(),
             goal: task.spec.goal.clone(),
             opened_at: build.started_at,
@@ -138,17 +144,17 @@ pub(super) struct ApiSessionDirection {
 
 impl ApiSessionDirection {
     pub(super) async fn load_for_task(
-        room: &HostedProject,
+        hosted: &HostedProject,
         task: &TaskRow,
     ) -> Result<Self, Problem> {
-        let policy = Box::new((*room.host.policy()).clone());
-        let looked = room.host.look_up(StateQuery::Session { task: task.id, policy }).await?;
+        let policy = Box::new((*hosted.host.policy()).clone());
+        let looked = hosted.host.look_up(StateQuery::Session { task: task.id, policy }).await?;
         let StateQueryResult::Session(Some(told)) = looked else {
             return Ok(Self::for_ended_task(task));
         };
         let SessionDirection { decision, attempt, of, code, until, question, context } = *told;
         let question = match question {
-            Some(id) => load_asked(room.store.as_ref(), &room.name, id).await?,
+            Some(id) => load_asked(hosted.store.as_ref(), &hosted.name, id).await?,
             None => None,
         };
         Ok(Self { decision, attempt, of, code, until, question, context })

@@ -118,11 +118,11 @@ async fn report_success(
 }
 
 async fn submit_report(
-    room: &HostedProject,
+    hosted: &HostedProject,
     session: &str,
     command: Command,
 ) -> Result<(), Problem> {
-    match room.host.submit_command(command).await {
+    match hosted.host.submit_command(command).await {
         Ok(_) => Ok(()),
         Err(refused @ ProjectHostError::NotNow(_)) => {
             let hint = format!(

@@ -19,8 +19,8 @@ use crate::render::screen::{Screen, ScreenInput};
 use crate::render::{when, words};
 
 /// Shows the questions and records answers until the person leaves or no question is open.
-pub(super) async fn run(desk: &InboxContext<'_>, mut screen: Screen) -> Result<Exit, CliError> {
-    let (cards, held) = load_cards(desk).await?;
+pub(super) async fn run(inbox: &InboxContext<'_>, mut screen: Screen) -> Result<Exit, CliError> {
+    let (cards, held) = load_cards(inbox).await?;
     let mut board = BrowseBoard::new(cards, held);
     loop {
         let picture = view::lay_out_board(&board, screen.size());
@@ -37,17 +37,17 @@ pub(super) async fn run(desk: &InboxContext<'_>, mut screen: Screen) -> Result<E
             BrowseAction::Leave => return leave_screen(screen, Exit::Done),
             BrowseAction::Reload => {}
             BrowseAction::Answer { question, decision, guidance } => {
-                let said = answer_question(desk, question, decision, guidance.as_deref()).await?;
+                let said = answer_question(inbox, question, decision, guidance.as_deref()).await?;
                 screen.write_above(&said)?;
             }
             BrowseAction::Check { question } => {
                 let said = render_outcome(
-                    answer::request_lookup(desk, question).await.map(|(_, said)| said),
+                    answer::request_lookup(inbox, question).await.map(|(_, said)| said),
                 )?;
                 screen.write_above(&format!("Question {question}: {said}"))?;
             }
         }
-        let (cards, held) = load_cards(desk).await?;
+        let (cards, held) = load_cards(inbox).await?;
         board.reload(cards, held);
         if board.cards.is_empty() {
             screen.write_above("Nothing else waits for you.")?;
@@ -62,13 +62,13 @@ fn leave_screen(mut screen: Screen, exit: Exit) -> Result<Exit, CliError> {
 }
 
 /// Returns the open questions, and whether there is a holder.
-async fn load_cards(desk: &InboxContext<'_>) -> Result<(Vec<BrowseCard>, bool), CliError> {
-    let held = project::current_holder(&desk.project).await.is_some();
+async fn load_cards(inbox: &InboxContext<'_>) -> Result<(Vec<BrowseCard>, bool), CliError> {
+    let held = project::current_holder(&inbox.project).await.is_some();
     let mut cards = Vec::new();
-    let unfolded = desk.shows_evidence();
-    for asked in desk.load_questions(Some(QuestionStatus::Pending)).await? {
+    let unfolded = inbox.shows_evidence();
+    for asked in inbox.load_questions(Some(QuestionStatus::Pending)).await? {
         if asked.is_open() {
-            let names = desk.load_task_names(&asked.row).await?;
+            let names = inbox.load_task_names(&asked.row).await?;
             cards.push(question_card(&asked, &names, unfolded));
         }
     }
@@ -123,12 +123,12 @@ fn render_evidence(row: &QuestionRow) -> Vec<String> {
 
 /// Records an answer and returns the sentence about the next step.
 async fn answer_question(
-    desk: &InboxContext<'_>,
+    inbox: &InboxContext<'_>,
     question: QuestionId,
     decision: Decision,
     guidance: Option<&str>,
 ) -> Result<String, CliError> {
-    let given = answer::record_answer(desk, question, decision, guidance).await;
+    let given = answer::record_answer(inbox, question, decision, guidance).await;
     let follows = render_outcome(given.map(|given| given.render_next_step()))?;
     Ok(format!("Question {question}: {follows}"))
 }

@@ -83,22 +83,22 @@ impl<'a> JobWatcher<'a> {
         Ok(Self { project, store, ready, changes, mistake: None, world, say, _watching: watching })
     }
 
-    /// Ends the processes it started, once its seat is left.
+    /// Ends the processes it started, once its session is left.
     pub(in crate::commands) async fn end_processes(&self) {
         self.world.stop_effects().await;
     }
 
     async fn run_until_interrupted(&mut self) -> Result<EndSignal, CliError> {
         let mut signals = EndSignals::new()?;
-        let mut seat = None;
+        let mut session = None;
         let signal = tokio::select! {
             biased;
             signal = signals.next() => signal,
-            failed = self.run_until_error(&mut seat) => return Err(failed),
+            failed = self.run_until_error(&mut session) => return Err(failed),
         };
         self.say.write_line("ending. Once more to end at once.");
         let leave = async {
-            project::leave_session(seat).await?;
+            project::leave_session(session).await?;
             self.end_processes().await;
             Ok::<_, CliError>(())
         };
@@ -115,33 +115,33 @@ impl<'a> JobWatcher<'a> {
         let project = self.project;
         let store = self.store;
         let mut has_begun = false;
-        let watch = async |seat: &mut ProjectSession| {
+        let watch = async |session: &mut ProjectSession| {
             if std::mem::replace(&mut has_begun, true) {
                 self.say.write_line(
                     "the process that had locked the project has ended; work continues.",
                 );
             }
-            self.watch_from(seat, &|_| {}).await?;
+            self.watch_from(session, &|_| {}).await?;
             Ok(None::<Infallible>)
         };
         let Err(error) = project::with_session(project, store, "jobs --watch", place, watch).await;
         error
     }
 
-    /// Runs the jobs from a seat; `heard` receives all messages. Returns when the holder is gone.
+    /// Runs the jobs in a session; `heard` receives all messages. Returns when the holder is gone.
     pub(in crate::commands) async fn watch_from(
         &mut self,
-        seat: &mut ProjectSession,
+        session: &mut ProjectSession,
         heard: &impl Fn(&ProjectMessage),
     ) -> Result<(), CliError> {
-        let mut round = self.begin_round(seat).await?;
+        let mut round = self.begin_round(session).await?;
         let teller = JobReporter::new(self.say.format, Arc::clone(self.store), self.project);
-        let decider = seat.decider();
+        let decider = session.decider();
         let mut asked = JoinSet::new();
         loop {
             tokio::select! {
                 biased;
-                next = seat.next_message() => match next.inspect(heard)? {
+                next = session.next_message() => match next.inspect(heard)? {
                     ProjectMessage::HolderGone => return Ok(()),
                     ProjectMessage::Notice(RunnerNotice::Event { recorded, narration }) => {
                         round.note_event(&recorded);
@@ -156,7 +156,7 @@ impl<'a> JobWatcher<'a> {
                     ProjectMessage::Notice(RunnerNotice::Left) => {}
                 },
                 Some(_) = asked.join_next(), if !asked.is_empty() => {}
-                () = wait_for_change(self.changes.as_mut()) => self.reload_settings(seat, &mut round).await?,
+                () = wait_for_change(self.changes.as_mut()) => self.reload_settings(session, &mut round).await?,
                 due = round.scheduler.wait_for_due() => {
                     for task in due {
                         let decider = Arc::clone(&decider);
@@ -169,10 +169,10 @@ impl<'a> JobWatcher<'a> {
         }
     }
 
-    /// Defines the jobs and performs them from this seat.
-    async fn begin_round(&self, seat: &ProjectSession) -> Result<WatchRound, CliError> {
-        let rows = ready::define_jobs(&self.ready, seat, self.store, self.project).await?;
-        self.ready.attach_repairs(seat, self.store);
+    /// Defines the jobs and performs them in this session.
+    async fn begin_round(&self, session: &ProjectSession) -> Result<WatchRound, CliError> {
+        let rows = ready::define_jobs(&self.ready, session, self.store, self.project).await?;
+        self.ready.attach_repairs(session, self.store);
         let mut scheduler = Scheduler::new(Arc::new(SystemClock));
         for job in self.ready.all() {
             let Some(row) = rows.get(job.name.as_str()) else { continue };
@@ -182,7 +182,7 @@ impl<'a> JobWatcher<'a> {
         }
         let next = scheduler.next_due_time();
         let mut round = WatchRound { names: BTreeMap::new(), scheduler, ours: BTreeSet::new() };
-        self.attach_jobs(seat, &mut round, &rows).await?;
+        self.attach_jobs(session, &mut round, &rows).await?;
         self.say.write_begin(rows.len(), next);
         Ok(round)
     }
@@ -190,7 +190,7 @@ impl<'a> JobWatcher<'a> {
     /// Performs the jobs that are not performed from here yet.
     async fn attach_jobs(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         round: &mut WatchRound,
         rows: &BTreeMap<String, TaskRow>,
     ) -> Result<(), CliError> {
@@ -201,7 +201,8 @@ impl<'a> JobWatcher<'a> {
             return Ok(());
         }
         let tasks: BTreeSet<TaskId> = more.keys().copied().collect();
-        seat.attach_performer(PerformScope::Tasks(Arc::new(tasks)), Arc::new(self.world.clone()))
+        session
+            .attach_performer(PerformScope::Tasks(Arc::new(tasks)), Arc::new(self.world.clone()))
             .await?;
         round.names.extend(more);
         Ok(())
@@ -210,7 +211,7 @@ impl<'a> JobWatcher<'a> {
     /// Applies changed settings, unless they have a problem. Running jobs are not touched.
     async fn reload_settings(
         &mut self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         round: &mut WatchRound,
     ) -> Result<(), CliError> {
         match self.ready.reload().await {
@@ -218,7 +219,7 @@ impl<'a> JobWatcher<'a> {
                 let difference = ready.difference_from(&self.ready);
                 self.ready = ready;
                 self.mistake = None;
-                self.apply_difference(seat, round, &difference).await?;
+                self.apply_difference(session, round, &difference).await?;
                 self.say.write_line(&format!("{difference}."));
             }
             Ok(None) if self.mistake.take().is_some() => {
@@ -240,13 +241,13 @@ impl<'a> JobWatcher<'a> {
 
     async fn apply_difference(
         &self,
-        seat: &ProjectSession,
+        session: &ProjectSession,
         round: &mut WatchRound,
         difference: &JobsDifference,
     ) -> Result<(), CliError> {
         self.world.replace_jobs(self.ready.worlds(|name| difference.is_new_or_changed(name)));
-        let rows = ready::define_jobs(&self.ready, seat, self.store, self.project).await?;
-        self.ready.attach_repairs(seat, self.store);
+        let rows = ready::define_jobs(&self.ready, session, self.store, self.project).await?;
+        self.ready.attach_repairs(session, self.store);
         for job in self.ready.all() {
             let name = job.name.as_str().to_owned();
             let Some(row) = rows.get(&name).filter(|_| difference.is_new_or_changed(&name)) else {
@@ -261,7 +262,7 @@ impl<'a> JobWatcher<'a> {
         for (task, _) in gone {
             round.scheduler.remove_job(*task);
         }
-        self.attach_jobs(seat, round, &rows).await
+        self.attach_jobs(session, round, &rows).await
     }
 
     /// Reads the held jobs again, because notices were missed.

@@ -89,10 +89,10 @@ impl PreparedJobs {
         meant.map(|(name, ready)| (name.clone(), ready.world.clone())).collect()
     }
 
-    /// Repairs the scripts of the jobs from now on, with the decider of this seat.
-    pub(super) fn attach_repairs(&self, seat: &ProjectSession, store: &Arc<dyn Store>) {
+    /// Repairs the scripts of the jobs from now on, with the decider of this session.
+    pub(super) fn attach_repairs(&self, session: &ProjectSession, store: &Arc<dyn Store>) {
         for PreparedJob { world, repair, .. } in self.jobs.values() {
-            repair.attach_to(world, seat, store, &self.project);
+            repair.attach_to(world, session, store, &self.project);
         }
     }
 
@@ -141,14 +141,14 @@ const ASKED_MAX: usize = 256;
 /// Defines all jobs that are new or changed; returns the state of all, by name.
 pub(super) async fn define_jobs(
     ready: &PreparedJobs,
-    seat: &ProjectSession,
+    session: &ProjectSession,
     store: &Arc<dyn Store>,
     project: &LocalProject,
 ) -> Result<BTreeMap<String, TaskRow>, CliError> {
     let find = || find_job_rows(store.as_ref(), project.name());
     let known = find().await?;
     let is_new = |spec: &&TaskSpec| known.get(&spec.name).is_none_or(|row| *row.spec != **spec);
-    let decider = seat.decider();
+    let decider = session.decider();
     let mut asked = JoinSet::new();
     for spec in ready.specs().filter(is_new) {
         if asked.len() >= ASKED_MAX {
