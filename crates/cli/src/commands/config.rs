@@ -93,11 +93,7 @@ pub(crate) fn run(args: &ConfigArgs, context: CommandContext<'_>) -> Result<Exit
     };
     let shown: Vec<ShownSetting> = resolved.list_settings()?.into_iter().filter(wanted).collect();
     if let (Some(key), true) = (&args.key, shown.is_empty() && !args.changed) {
-        return Err(CliError::Unknown {
-            what: "setting",
-            name: key.clone(),
-            list: "unstuck config",
-        });
+        return Err(CliError::unknown("setting", key, "unstuck config"));
     }
     let rows: Vec<SettingRow<'_>> = shown.iter().map(setting_row).collect();
     context.terminal.write_result(args.json, &rows, |out| write_page(out, &shown))?;

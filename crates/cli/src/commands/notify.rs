@@ -102,8 +102,7 @@ fn select_channels(
     let found: Vec<NotifyChannel> =
         channels.into_iter().filter(|channel| channel.name() == name).collect();
     if found.is_empty() {
-        let list = "unstuck config notify";
-        return Err(CliError::Unknown { what: "channel", name: name.to_owned(), list });
+        return Err(CliError::unknown("channel", name, "unstuck config notify"));
     }
     Ok(found)
 }

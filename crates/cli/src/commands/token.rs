@@ -259,8 +259,7 @@ impl TokenContext<'_> {
 
     fn find_entry(&self, id: TokenId) -> Result<TokenEntry, CliError> {
         let found = self.tokens.list_entries()?.into_iter().find(|entry| entry.id == id);
-        let list = "unstuck token list";
-        found.ok_or_else(|| CliError::Unknown { what: "token", name: id.to_string(), list })
+        found.ok_or_else(|| CliError::unknown("token", id, "unstuck token list"))
     }
 
     fn token_row<'a>(&self, entry: &'a TokenEntry, here: Option<TokenId>) -> TokenRow<'a> {

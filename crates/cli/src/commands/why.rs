@@ -35,11 +35,7 @@ pub(crate) fn run(args: &WhyArgs, context: CommandContext<'_>) -> Result<Exit, C
         project.name(),
         args.run,
     ));
-    let told = found?.ok_or_else(|| CliError::Unknown {
-        what: "run",
-        name: args.run.to_string(),
-        list: "unstuck status",
-    })?;
+    let told = found?.ok_or_else(|| CliError::unknown("run", args.run, "unstuck status"))?;
     let width = context.terminal.width();
     context.terminal.write_result(args.json, &told, |out| told.write_to(out, width))?;
     Ok(Exit::Done)

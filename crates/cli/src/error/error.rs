@@ -1,5 +1,6 @@
 //! The error of a command that could not be carried out, with its exit code, fault code and hints.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_server::auth::AccessError;
 use unstuck_store::{AnswerError, Holder, StoreError};
 
-use super::{InboxError, JobsError, LandError, ScriptError, ServeError, TasksError};
+use super::{InboxError, JobsError, LandError, ScriptError, ServeError, TasksError, one_hint};
 use crate::exit::Exit;
 use crate::problem::InputProblem;
 
@@ -136,6 +137,11 @@ pub(crate) fn internal_fault(component: &'static str, message: impl Into<String>
 }
 
 impl CliError {
+    /// Returns the error for a name that does not exist; the command `list` shows the existing ones.
+    pub(crate) fn unknown(what: &'static str, name: impl Display, list: &'static str) -> Self {
+        Self::Unknown { what, name: name.to_string(), list }
+    }
+
     /// Returns a function that makes the error for a folder or file of Unstuck that cannot be used.
     pub(crate) fn unusable(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
         move |source| Self::Folder { place: path.display().to_string(), source }
@@ -219,19 +225,16 @@ impl CliError {
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::UnknownCode(unknown) => unknown_code_hints(unknown),
-            Self::Line { .. } => vec![
-                "bulk input is one JSON string per line; earlier lines were answered".to_owned(),
-            ],
+            Self::Line { .. } => {
+                one_hint("bulk input is one JSON string per line; earlier lines were answered")
+            }
             Self::Input { .. } => {
-                vec!["without a file, or with `-`, the text is read from standard input".to_owned()]
+                one_hint("without a file, or with `-`, the text is read from standard input")
             }
             Self::Output(_) => Vec::new(),
             Self::Script(error) => error.hints(),
             Self::Descriptors { .. } => {
-                vec![
-                    "`ulimit -n 1024` in the shell allows more; a service has LimitNOFILE"
-                        .to_owned(),
-                ]
+                one_hint("`ulimit -n 1024` in the shell allows more; a service has LimitNOFILE")
             }
             Self::NothingHere { .. } => {
                 vec![
@@ -242,38 +245,36 @@ impl CliError {
                 ]
             }
             Self::NoBuild { .. } => {
-                vec!["a report is about a build; `unstuck status` shows jobs as well".to_owned()]
+                one_hint("a report is about a build; `unstuck status` shows jobs as well")
             }
-            Self::Unknown { list, .. } => vec![format!("`{list}` shows what there is")],
+            Self::Unknown { list, .. } => one_hint(format!("`{list}` shows what there is")),
             Self::Folder { .. } => {
-                vec!["give your user permission for it, or work in another folder".to_owned()]
+                one_hint("give your user permission for it, or work in another folder")
             }
-            Self::NoAnswer { .. } => {
-                vec!["wait until it is done, or stop it; then try again".to_owned()]
-            }
+            Self::NoAnswer { .. } => one_hint("wait until it is done, or stop it; then try again"),
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],
             Self::Inbox(error) => error.hints(),
             Self::UnknownSignature { near, .. } => unknown_signature_hints(near),
             Self::NoOpenBuild => {
-                vec!["`unstuck status` shows the builds there are; name one, such as b7".to_owned()]
+                one_hint("`unstuck status` shows the builds there are; name one, such as b7")
             }
             Self::Ambiguous { .. } => {
-                vec!["write more of the name, or the number, such as t12".to_owned()]
+                one_hint("write more of the name, or the number, such as t12")
             }
             Self::NotNow { hint, .. } => vec![hint.clone()],
             Self::Land(error) => error.hints(),
             Self::Jobs(error) => error.hints(),
             Self::Serve(error) => error.hints(),
             Self::NoTerminal { verb, .. } => {
-                vec![format!("`unstuck {verb} … --yes` skips the confirmation")]
+                one_hint(format!("`unstuck {verb} … --yes` skips the confirmation"))
             }
             Self::Fault(fault) => {
-                vec![format!("`unstuck explain {}` says what helps", fault.code())]
+                one_hint(format!("`unstuck explain {}` says what helps", fault.code()))
             }
             Self::Tasks(error) => error.hints(),
-            Self::Plan(_) => vec!["nothing was started; fix the plan and run it again".to_owned()],
+            Self::Plan(_) => one_hint("nothing was started; fix the plan and run it again"),
             Self::Problems(problems) => {
                 let first = problems.first().map(|problem| problem.code);
                 first
@@ -281,9 +282,9 @@ impl CliError {
                     .into_iter()
                     .collect()
             }
-            Self::Answer(_) => vec!["`unstuck inbox` lists the open questions".to_owned()],
+            Self::Answer(_) => one_hint("`unstuck inbox` lists the open questions"),
             Self::Refused(_) | Self::Command(_) => {
-                vec!["`unstuck status` shows the current state".to_owned()]
+                one_hint("`unstuck status` shows the current state")
             }
         }
     }

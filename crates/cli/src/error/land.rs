@@ -6,6 +6,7 @@ use unstuck_core::engine::BuildId;
 use unstuck_core::fault::Code;
 use unstuck_core::text::brief::plain_line;
 
+use super::one_hint;
 use crate::exit::Exit;
 
 #[derive(Debug, thiserror::Error)]
@@ -80,42 +81,39 @@ impl LandError {
 
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::NoBranch { .. } => {
-                vec!["`unstuck status` shows what became of its tasks".to_owned()]
-            }
+            Self::NoBranch { .. } => one_hint("`unstuck status` shows what became of its tasks"),
             Self::NothingInCommon { .. } => {
-                vec!["check out the branch that the build was started on".to_owned()]
+                one_hint("check out the branch that the build was started on")
             }
-            Self::NoBranchHere => vec!["`git switch BRANCH` goes to one".to_owned()],
+            Self::NoBranchHere => one_hint("`git switch BRANCH` goes to one"),
             Self::Uncommitted { .. } | Self::MarksStuck { .. } => {
-                vec!["nothing was changed; commit them, or `git stash` puts them aside".to_owned()]
+                one_hint("nothing was changed; commit them, or `git stash` puts them aside")
             }
             Self::InTheWay { .. } => {
-                vec!["nothing was changed; move them away, or commit them".to_owned()]
+                one_hint("nothing was changed; move them away, or commit them")
             }
-            Self::Conflicts { branch, .. } => vec![format!(
+            Self::Conflicts { branch, .. } => one_hint(format!(
                 "nothing was changed; `git merge {branch}` lets you merge them by hand"
-            )],
-            Self::NotInARow { .. } => vec!["nothing was changed; use --merge instead".to_owned()],
+            )),
+            Self::NotInARow { .. } => one_hint("nothing was changed; use --merge instead"),
             Self::NoName => {
-                vec!["`git config user.name NAME` and `git config user.email ADDRESS`".to_owned()]
+                one_hint("`git config user.name NAME` and `git config user.email ADDRESS`")
             }
             Self::NoToken { variable } => vec![
                 format!("`export {variable}=…` with a token that may open pull requests"),
                 "`github.token_env` in unstuck.toml names another variable".to_owned(),
             ],
-            Self::NotAtGithub { .. } => vec![
-                "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`"
-                    .to_owned(),
-            ],
+            Self::NotAtGithub { .. } => one_hint(
+                "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`",
+            ),
             Self::Red { .. } => {
-                vec!["`unstuck run` with what is wrong as a task lets an agent fix it".to_owned()]
+                one_hint("`unstuck run` with what is wrong as a task lets an agent fix it")
             }
             Self::PullRequestLeftOut => {
-                vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
+                one_hint("`unstuck land --merge` brings the work into your branch")
             }
             Self::PullRequestUnknown => {
-                vec!["check whether it exists, then answer with `unstuck inbox`".to_owned()]
+                one_hint("check whether it exists, then answer with `unstuck inbox`")
             }
         }
     }

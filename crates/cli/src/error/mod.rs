@@ -11,3 +11,8 @@ mod verbs;
 pub(crate) use error::{CliError, internal_fault};
 pub(crate) use land::LandError;
 pub(crate) use verbs::{InboxError, JobsError, ScriptError, ServeError, TasksError};
+
+/// Returns a single next step.
+fn one_hint(hint: impl Into<String>) -> Vec<String> {
+    vec![hint.into()]
+}

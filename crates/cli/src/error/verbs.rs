@@ -9,6 +9,7 @@ use unstuck_core::fault::Code;
 use unstuck_server::auth::{AccessError, InvalidPublicHost};
 use unstuck_store::Holder;
 
+use super::one_hint;
 use crate::exit::Exit;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,25 +40,22 @@ impl ScriptError {
 
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::AboutUs { .. } => vec![
-                "`unstuck explain` lists the codes; LOGIC_ERROR says that the script is wrong"
-                    .to_owned(),
-            ],
+            Self::AboutUs { .. } => one_hint(
+                "`unstuck explain` lists the codes; LOGIC_ERROR says that the script is wrong",
+            ),
             Self::UnfitKey { .. } => {
-                vec!["use a short name for the action, such as invoice-2026-11".to_owned()]
+                one_hint("use a short name for the action, such as invoice-2026-11")
             }
-            Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
+            Self::NoScript => one_hint("run the script with `unstuck exec -- SCRIPT`"),
             Self::Unreachable { source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                vec![
-                "the sandbox denies it to this shell; an agent can use the tool `mutate` instead"
-                    .to_owned(),
-            ]
+                one_hint(
+                    "the sandbox denies it to this shell; an agent can use the tool `mutate` instead",
+                )
             }
-            Self::Unreachable { .. } => vec![
-                "the run that this belongs to has ended; start its script with `unstuck exec`"
-                    .to_owned(),
-            ],
-            Self::NoCommand => vec!["write it after `--`: `unstuck exec -- COMMAND`".to_owned()],
+            Self::Unreachable { .. } => one_hint(
+                "the run that this belongs to has ended; start its script with `unstuck exec`",
+            ),
+            Self::NoCommand => one_hint("write it after `--`: `unstuck exec -- COMMAND`"),
         }
     }
 }
@@ -91,14 +89,12 @@ impl JobsError {
                 let near = (!near.is_empty()).then(|| format!("did you mean {near}?"));
                 near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
             }
-            Self::Watched { .. } => vec![
-                "`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now"
-                    .to_owned(),
-            ],
-            Self::NoJobs { .. } => vec![
-                "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
-                    .to_owned(),
-            ],
+            Self::Watched { .. } => one_hint(
+                "`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now",
+            ),
+            Self::NoJobs { .. } => {
+                one_hint("`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one")
+            }
         }
     }
 }
@@ -126,14 +122,13 @@ pub(crate) enum TasksError {
 impl TasksError {
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::Nothing | Self::EmptyGoal => vec![
-                "`unstuck run \"a goal\"` runs one; `unstuck init` writes an example task"
-                    .to_owned(),
-            ],
-            Self::Begun { .. } => vec!["`unstuck resume` follows it to its end".to_owned()],
-            Self::AllDone => vec!["write `- [ ]` before what is to be done".to_owned()],
+            Self::Nothing | Self::EmptyGoal => {
+                one_hint("`unstuck run \"a goal\"` runs one; `unstuck init` writes an example task")
+            }
+            Self::Begun { .. } => one_hint("`unstuck resume` follows it to its end"),
+            Self::AllDone => one_hint("write `- [ ]` before what is to be done"),
             Self::EmptyFolder { .. } => {
-                vec!["tasks are files that end in .md; `unstuck init` writes an example".to_owned()]
+                one_hint("tasks are files that end in .md; `unstuck init` writes an example")
             }
             Self::NotThere { near, .. } => {
                 let near = near.as_ref().map(|near| format!("did you mean {near}?"));
@@ -172,10 +167,10 @@ impl InboxError {
             }
             Self::NoGuidance { question } => {
                 let answer = format!("unstuck inbox answer {} provide_guidance", question.0);
-                vec![format!("`{answer} --guidance 'what you would try'`")]
+                one_hint(format!("`{answer} --guidance 'what you would try'`"))
             }
             Self::NothingToCheck { question } | Self::NoChange { question } => {
-                vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
+                one_hint(format!("`unstuck inbox show {}` says what it asks", question.0))
             }
         }
     }
@@ -228,7 +223,7 @@ impl ServeError {
                 "`--bind 127.0.0.1:PORT` uses another port".to_owned(),
             ],
             Self::SameName { .. } => {
-                vec!["serve them separately, or give one folder another name".to_owned()]
+                one_hint("serve them separately, or give one folder another name")
             }
             Self::UnfitHost(_) => Vec::new(),
             Self::Access(error) => vec![error.hint()],

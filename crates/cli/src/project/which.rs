@@ -113,9 +113,8 @@ pub(crate) async fn find_tasks(
 }
 
 fn find_build_by_id(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, CliError> {
-    let unknown =
-        || CliError::Unknown { what: "build", name: id.to_string(), list: "unstuck status" };
-    builds.into_iter().find(|row| row.id == id).ok_or_else(unknown)
+    let found = builds.into_iter().find(|row| row.id == id);
+    found.ok_or_else(|| CliError::unknown("build", id, "unstuck status"))
 }
 
 /// Parses `t12` or `12`. A number with a leading zero is rather the beginning of a name: `001-timeouts`.

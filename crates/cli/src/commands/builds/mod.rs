@@ -181,11 +181,7 @@ impl BuildWorkers {
     ) -> Result<BuildId, CliError> {
         let events = connection.submit_command(self.start_command(plan)).await?;
         let started = events.iter().find_map(|recorded| recorded.event.started_build());
-        started.ok_or_else(|| CliError::Unknown {
-            what: "build",
-            name: String::new(),
-            list: "unstuck status",
-        })
+        started.ok_or_else(|| CliError::unknown("build", "", "unstuck status"))
     }
 
     pub(super) async fn resume_builds(

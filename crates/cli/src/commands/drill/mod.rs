@@ -124,11 +124,7 @@ fn select_checks(names: &[String]) -> Result<Vec<&'static DrillCheck>, CliError>
     }
     let find = |name: &String| {
         let found = CHECKS.iter().find(|check| check.name == name);
-        found.ok_or_else(|| CliError::Unknown {
-            what: "check",
-            name: name.clone(),
-            list: "unstuck drill --list",
-        })
+        found.ok_or_else(|| CliError::unknown("check", name, "unstuck drill --list"))
     };
     names.iter().map(find).collect()
 }

@@ -123,11 +123,7 @@ fn load_report(args: &ReportArgs, project: &LocalProject) -> Result<BuildReport,
             report.remarks.extend(request);
             Ok(report)
         }
-        (None, Some(build)) => Err(CliError::Unknown {
-            what: "build",
-            name: build.to_string(),
-            list: "unstuck status",
-        }),
+        (None, Some(build)) => Err(CliError::unknown("build", build, "unstuck status")),
         (None, None) => Err(CliError::NoBuild { root: project.root().to_owned() }),
     }
 }
