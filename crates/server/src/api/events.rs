@@ -1,5 +1,6 @@
 //! Live events as server-sent streams.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -26,9 +27,7 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
         ApiOperation::get("/api/v1/events", "followAll", "What happens in all projects")
             .with_query::<ApiEventsQuery>()
             .with_event_stream(what),
-        get(|site, caller, headers, from| {
-            follow_all_projects(site, caller, headers, from, EventStreamFilter::All)
-        }),
+        get(follow_all_projects).layer(Extension(EventStreamFilter::All)),
     )
     .add_operation(
         ApiOperation::get(
@@ -61,9 +60,7 @@ pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
         .with_role(AccessRole::Answerer)
         .with_query::<ApiEventsQuery>()
         .with_event_stream("`news` whenever there is something to read again."),
-        get(|site, caller, headers, from| {
-            follow_all_projects(site, caller, headers, from, EventStreamFilter::Hints)
-        }),
+        get(follow_all_projects).layer(Extension(EventStreamFilter::Hints)),
     )
 }
 
@@ -89,8 +86,8 @@ async fn follow_all_projects(
     State(site): State<SharedServerState>,
     caller: Caller,
     headers: HeaderMap,
+    Extension(filter): Extension<EventStreamFilter>,
     ApiQueryParams(from): ApiQueryParams<ApiEventsQuery>,
-    filter: EventStreamFilter,
 ) -> Result<Response, Problem> {
     let cursor = match last_event_id(&headers, from.after) {
         Some(text) => {
