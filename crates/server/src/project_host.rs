@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unstuck_core::engine::{BuildId, Command, CommandIssuer, RecordedEvent, TaskId};
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
 use unstuck_runner::notify::ChannelTestResult;
@@ -52,7 +52,7 @@ pub trait ProjectHost: fmt::Debug + Send + Sync {
         let Some(request) = &issuer.request else { return Ok(None) };
         match self.look_up(StateQuery::Taken { request: request.clone() }).await? {
             StateQueryResult::Build(build) => Ok(build),
-            _ => Ok(None),
+            _ => Err(ProjectHostError::unexpected_result("a build")),
         }
     }
 
@@ -191,6 +191,15 @@ pub enum ProjectHostError {
     /// A fault prevents it.
     #[error("{0}")]
     Fault(Box<Fault>),
+}
+
+impl ProjectHostError {
+    /// Returns the error for a result that belongs to another query.
+    pub(crate) fn unexpected_result(wanted: &str) -> Self {
+        let message = format!("the holder was asked for {wanted} and answered something else");
+        let context = Internal { component: "server".to_owned() };
+        Self::Fault(Box::new(Fault::internal_error("server", message, context)))
+    }
 }
 
 impl From<DecideError> for ProjectHostError {

@@ -174,6 +174,14 @@ impl LocalProject {
         }
     }
 
+    /// Opens the store; `None` if nothing was ever run here.
+    pub(crate) fn find_store(&self) -> Result<Option<Arc<dyn Store>>, CliError> {
+        match self.open_store() {
+            Err(CliError::NothingHere { .. }) => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
     /// Returns the folder with all files that Unstuck keeps about the project.
     pub(crate) fn unstuck_folder(&self) -> PathBuf {
         self.root.join(FOLDER)

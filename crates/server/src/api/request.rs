@@ -168,7 +168,7 @@ pub(super) fn parse_request_key(
         let detail = format!("`{KEY_HEADER}` is a text of 1 to {KEY_CHARS_MAX} plain characters");
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail).with_hint("send a random UUID"));
     }
-    Ok(Some(plan::Request { key: Arc::from(key), said: digest_content(about, said) }))
+    Ok(Some(plan::Request { key: Arc::from(key), said: digest_content(about, said)? }))
 }
 
 /// Returns the idempotency key of a request that requires one.
@@ -183,10 +183,13 @@ pub(super) fn require_request_key(
     })
 }
 
-pub(super) fn digest_content(about: &str, said: &impl Serialize) -> u64 {
+pub(super) fn digest_content(about: &str, said: &impl Serialize) -> Result<u64, Problem> {
     // Fields are serialized in their order, so that equal requests have equal digests.
-    let said = serde_json::to_vec(&(about, said)).unwrap_or_default();
+    let said = serde_json::to_vec(&(about, said)).map_err(|error| {
+        let detail = format!("the request cannot be compared with others: {error}");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+    })?;
     let mut first = [0; 8];
     first.copy_from_slice(&blake3::hash(&said).as_bytes()[..8]);
-    u64::from_le_bytes(first)
+    Ok(u64::from_le_bytes(first))
 }

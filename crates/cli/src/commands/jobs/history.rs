@@ -77,15 +77,11 @@ pub(super) fn run(
 
 /// Returns all stored firings, oldest first.
 async fn load_firings(project: &LocalProject, name: &str) -> Result<Vec<JobFiring>, CliError> {
-    let row = match project.open_store() {
-        Ok(store) => find_job_rows(store.as_ref(), project.name()).await?.remove(name),
-        Err(_) => None,
+    let never_run = || ConfiguredJobs::from_project(project)?.find(name).map(|_| Vec::new());
+    let Some(store) = project.find_store()? else { return never_run() };
+    let Some(row) = find_job_rows(store.as_ref(), project.name()).await?.remove(name) else {
+        return never_run();
     };
-    let Some(row) = row else {
-        ConfiguredJobs::from_project(project)?.find(name)?;
-        return Ok(Vec::new());
-    };
-    let store = project.open_store()?;
     let runs = store.load_task_runs(project.name(), row.id).await?;
     let mut firings = group_by_firing(&runs, row.moved.firing, row.moved.fired_at);
     let failed = firings.iter_mut().flat_map(|firing| &mut firing.attempts);

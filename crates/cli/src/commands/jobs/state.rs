@@ -38,7 +38,7 @@ pub(super) fn write_list(
     json: bool,
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
-    let store = project.open_store().ok();
+    let store = project.find_store()?;
     let jobs = project::create_runtime()?.block_on(list_job_states(project, store.as_deref()))?;
     if jobs.is_empty() && !json {
         return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());

@@ -200,7 +200,7 @@ pub(super) async fn find_intent(
 ) -> Result<Option<Intent>, Problem> {
     match hosted.host.look_up(StateQuery::Intent { task, key: key.to_owned() }).await? {
         StateQueryResult::Intent(found) => Ok(found),
-        _ => Ok(None),
+        _ => Err(ProjectHostError::unexpected_result("an action").into()),
     }
 }
 
@@ -242,8 +242,8 @@ impl SessionMutationIntent {
                 .with_hint("name the thing that happens: `refund-1042`"));
         }
         let arguments = match (&self.arguments, &self.digest) {
-            (Some(arguments), None) => digest_content("arguments", &(self.kind, arguments)),
-            (None, Some(text)) => digest_content("digest", &(self.kind, text)),
+            (Some(arguments), None) => digest_content("arguments", &(self.kind, arguments))?,
+            (None, Some(text)) => digest_content("digest", &(self.kind, text))?,
             (None, None) | (Some(_), Some(_)) => {
                 return Err(wrong("an action has `arguments`, or a `digest` of them")
                     .with_hint("the same key with other arguments is refused by them"));

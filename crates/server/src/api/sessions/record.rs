@@ -15,6 +15,7 @@ use crate::api::builds::load_build;
 use crate::api::questions::{Asked, load_asked};
 use crate::api::resolve;
 use crate::problem::Problem;
+use crate::project_host::ProjectHostError;
 use crate::server_state::HostedProject;
 
 /// The record of a session.
@@ -149,8 +150,10 @@ impl ApiSessionDirection {
     ) -> Result<Self, Problem> {
         let policy = Box::new((*hosted.host.policy()).clone());
         let looked = hosted.host.look_up(StateQuery::Session { task: task.id, policy }).await?;
-        let StateQueryResult::Session(Some(told)) = looked else {
-            return Ok(Self::for_ended_task(task));
+        let told = match looked {
+            StateQueryResult::Session(Some(told)) => told,
+            StateQueryResult::Session(None) => return Ok(Self::for_ended_task(task)),
+            _ => return Err(ProjectHostError::unexpected_result("a session").into()),
         };
         let SessionDirection { decision, attempt, of, code, until, question, context } = *told;
         let question = match question {
