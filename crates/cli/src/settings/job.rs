@@ -325,7 +325,7 @@ impl<'de> Deserialize<'de> for JobTimeZone {
 pub(crate) struct FiringBudget(SpendingCap);
 
 impl FiringBudget {
-    pub(crate) const fn to_amount(self) -> Amount {
+    pub(crate) fn to_amount(self) -> Amount {
         self.0.to_amount()
     }
 }

@@ -171,20 +171,11 @@ pub(crate) struct SpendingCap {
 
 impl SpendingCap {
     /// Converts a cap to an amount. An unset cap is no limit, which the engine represents as zero.
-    pub(super) const fn to_amount(self) -> Amount {
+    pub(super) fn to_amount(self) -> Amount {
         Amount {
-            money_micros: match self.money {
-                Some(money) => money.0,
-                None => 0,
-            },
-            tokens: match self.tokens {
-                Some(tokens) => tokens,
-                None => 0,
-            },
-            time_ms: match self.time {
-                Some(time) => time.0.as_millis(),
-                None => 0,
-            },
+            money_micros: self.money.map_or(0, |money| money.0),
+            tokens: self.tokens.unwrap_or(0),
+            time_ms: self.time.map_or(0, |time| time.0.as_millis()),
         }
     }
 }

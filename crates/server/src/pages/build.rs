@@ -45,7 +45,7 @@ pub(super) struct TaskCard {
     pub(super) id: TaskId,
     pub(super) name: String,
     pub(super) mood: &'static str,
-    pub(super) says: String,
+    pub(super) says: &'static str,
     pub(super) until: Option<TimeLabel>,
     pub(super) attempts: u32,
     pub(super) question: Option<u32>,
@@ -54,7 +54,7 @@ pub(super) struct TaskCard {
 impl TaskCard {
     pub(super) fn from_row(row: &TaskRow, now: Time) -> Self {
         let (mood, says) = match (&row.moved.state, &row.moved.unchanged) {
-            (TaskState::Done, Some(_)) => ("good", "no change needed".to_owned()),
+            (TaskState::Done, Some(_)) => ("good", "no change needed"),
             (state, _) => describe_state(state),
         };
         let until = match row.moved.state {
@@ -72,30 +72,22 @@ impl TaskCard {
     }
 }
 
-fn describe_state(state: &TaskState) -> (&'static str, String) {
+const fn describe_state(state: &TaskState) -> (&'static str, &'static str) {
     match state {
-        TaskState::Pending { .. } => ("plain", "to come".to_owned()),
-        TaskState::Running { .. } => ("working", "at work".to_owned()),
-        TaskState::BackingOff { gate: Some(_), .. } => {
-            ("resting", "waits for its account".to_owned())
-        }
-        TaskState::BackingOff { .. } => ("resting", "waits and goes on by itself".to_owned()),
-        TaskState::Parked { .. } => ("asks", "waits for you".to_owned()),
-        TaskState::Reconciling { .. } => {
-            ("working", "checks whether its last action went through".to_owned())
-        }
-        TaskState::Done => ("good", "done".to_owned()),
-        TaskState::Skipped { left: SkipReason::Decided } => {
-            ("plain", "left out, as chosen".to_owned())
-        }
-        TaskState::Skipped { left: SkipReason::Denied } => {
-            ("plain", "left out: not allowed".to_owned())
-        }
+        TaskState::Pending { .. } => ("plain", "to come"),
+        TaskState::Running { .. } => ("working", "at work"),
+        TaskState::BackingOff { gate: Some(_), .. } => ("resting", "waits for its account"),
+        TaskState::BackingOff { .. } => ("resting", "waits and goes on by itself"),
+        TaskState::Parked { .. } => ("asks", "waits for you"),
+        TaskState::Reconciling { .. } => ("working", "checks whether its last action went through"),
+        TaskState::Done => ("good", "done"),
+        TaskState::Skipped { left: SkipReason::Decided } => ("plain", "left out, as chosen"),
+        TaskState::Skipped { left: SkipReason::Denied } => ("plain", "left out: not allowed"),
         TaskState::Skipped { left: SkipReason::Needs { .. } } => {
-            ("plain", "left out: it needs another task".to_owned())
+            ("plain", "left out: it needs another task")
         }
-        TaskState::Failed { .. } => ("bad", "failed".to_owned()),
-        TaskState::Cancelled => ("plain", "not finished".to_owned()),
+        TaskState::Failed { .. } => ("bad", "failed"),
+        TaskState::Cancelled => ("plain", "not finished"),
     }
 }
 
