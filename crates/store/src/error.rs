@@ -154,7 +154,7 @@ impl StoreError {
             Self::Held(_) => "wait until it is done, or stop it; then try again",
             Self::Newer { .. } => "use the newer version of Unstuck; this one changed nothing",
             Self::Rights { .. } => "give your user the right to it, or name another folder",
-            Self::Full { .. } => "make room on that disk; the work goes on by itself",
+            Self::Full { .. } => "free space on that disk; the work continues by itself",
             Self::Unavailable { .. } => "look whether another program keeps it busy; try again",
             Self::Damaged { .. } => {
                 "`unstuck store restore FILE` goes back to a copy, `unstuck store accept-loss` goes on \

@@ -145,14 +145,14 @@ pub(crate) fn pause(args: &PauseArgs, context: CommandContext<'_>) -> Result<Exi
         let build = which::find_open_build(store, control.project.name(), args.build).await?;
         let command = Command::Pause { build: build.id };
         let sent = control.submit_command(command, pause_hint(build.state)).await?;
-        let said = format!("Build {} is paused. `unstuck resume` lets it go on.", build.id);
+        let said = format!("Build {} is paused. `unstuck resume` continues it.", build.id);
         control.write_result(&sent, &said)
     })
 }
 
 const fn pause_hint(state: BuildState) -> &'static str {
     match state {
-        BuildState::Paused { .. } => "`unstuck resume` lets it go on",
+        BuildState::Paused { .. } => "`unstuck resume` continues it",
         BuildState::Sleeping { .. } => "nothing of it runs; `unstuck cancel` ends it",
         BuildState::Running
         | BuildState::Waiting

@@ -13,18 +13,20 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
-use unstuck_core::engine::{Event, QuestionId, RecordedEvent, TaskId};
+use unstuck_core::engine::{Event, RecordedEvent, SkipReason, TaskId};
+use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::tell::wanted_action;
+use unstuck_core::tell::{BuildTally, EventFacts, describe_event};
 use unstuck_runner::RunnerNotice;
+use unstuck_store::tables::BuildRow;
 use unstuck_store::{BuildLookup, EventPage, Store, StoreError};
 
 use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, ProjectConnection};
-use crate::render::style::{DIM, STRONG};
-use crate::render::{render_event, render_job_event, when, words, write_event_json};
+use crate::render::style::DIM;
+use crate::render::{event_details, event_mutation, when, words, write_event_json};
 
 /// Show the decision log of the project
 #[derive(Debug, clap::Args)]
@@ -83,14 +85,14 @@ struct LogReader<W> {
     /// The position of the last written event.
     after: u64,
     json: bool,
-    names: LogNames,
+    facts: LogFacts,
 }
 
 impl<W: Write> LogReader<W> {
     fn new(project: &LocalProject, store: Arc<dyn Store>, out: W, after: u64, json: bool) -> Self {
         let project = Arc::clone(project.name());
-        let names = LogNames::default();
-        Self { project, store, out, after, json, names }
+        let facts = LogFacts::default();
+        Self { project, store, out, after, json, facts }
     }
 
     /// Writes all events after the last position.
@@ -105,8 +107,8 @@ impl<W: Write> LogReader<W> {
                 } else {
                     let store = self.store.as_ref();
                     let project = &self.project;
-                    let about = self.names.find_subject(store, project, recorded).await?;
-                    write_event_line(&mut self.out, recorded, about.as_ref())?;
+                    let (said, more) = self.facts.describe(store, project, recorded).await?;
+                    write_event_line(&mut self.out, recorded, &said, &more)?;
                 }
             }
             self.after = newest;
@@ -200,99 +202,110 @@ async fn wait_until_closed() {
 fn write_event_line(
     out: &mut impl Write,
     recorded: &RecordedEvent,
-    about: Option<&LogSubject>,
+    said: &str,
+    more: &[String],
 ) -> io::Result<()> {
     let at = when::render_stamp(recorded.at);
-    let general = || render_event(&recorded.event, recorded.at);
-    match about {
-        Some(LogSubject { name, is_job, wanted }) => {
-            let of_job = is_job.then(|| render_job_event(recorded, wanted.as_deref())).flatten();
-            let phrase = of_job.unwrap_or_else(general);
-            writeln!(out, "{DIM}{at}{DIM:#}  {STRONG}{name}{STRONG:#}: {phrase}")
-        }
-        None => writeln!(out, "{DIM}{at}{DIM:#}  {}", general()),
+    let said = words::plain_line(said);
+    if more.is_empty() {
+        return writeln!(out, "{DIM}{at}{DIM:#}  {said}");
     }
+    writeln!(out, "{DIM}{at}{DIM:#}  {said} {DIM}({}){DIM:#}", more.join(", "))
 }
 
-/// The task that an event is about.
-#[derive(Clone, Debug)]
-struct LogSubject {
-    /// The name as a person knows it.
-    name: String,
-    is_job: bool,
-    /// The action that a person has to take, if the event asks for one.
-    wanted: Option<String>,
-}
-
-/// The names of the tasks of events, with a cache of lookups.
+/// Finds the facts about the subjects of events, with a cache of lookups.
 #[derive(Default)]
-struct LogNames {
-    tasks: HashMap<TaskId, LogSubject>,
+struct LogFacts {
+    specs: HashMap<TaskId, Option<Arc<TaskSpec>>>,
+    /// The latest failure of each task, as far as the log has shown it.
+    failures: HashMap<TaskId, Arc<Fault>>,
     places: BuildLookup,
-    /// The action that each question asks of a person.
-    wanted: HashMap<QuestionId, String>,
 }
 
-impl LogNames {
-    /// Returns the task of an event; `None` if the event is not about a single task.
-    async fn find_subject(
+impl LogFacts {
+    /// Returns the sentence for an event and the details behind it.
+    async fn describe(
         &mut self,
         store: &dyn Store,
         project: &str,
         recorded: &RecordedEvent,
-    ) -> Result<Option<LogSubject>, StoreError> {
-        self.learn_names(&recorded.event);
-        let place = self.places.resolve_subject(store, project, recorded).await?;
-        let Some(task) = place.task else { return Ok(None) };
-        let about = self.load_subject(store, project, task).await?;
-        let wanted = match &recorded.event {
-            Event::TaskParked { question, .. } => self.wanted.get(question).cloned(),
+    ) -> Result<(String, Vec<String>), StoreError> {
+        let event = &recorded.event;
+        self.learn_facts(event);
+        let task = self.places.resolve_subject(store, project, recorded).await?.task;
+        let spec = match task {
+            Some(task) => self.load_spec(store, project, task).await?,
+            None => None,
+        };
+        let needed = match event {
+            Event::TaskSkipped { left: SkipReason::Needs { task }, .. } => {
+                self.load_spec(store, project, *task).await?
+            }
             _ => None,
         };
-        Ok(Some(LogSubject { wanted, ..about }))
+        let done = match event {
+            Event::TaskDone { task, .. } => store.load_task(project, *task).await?,
+            _ => None,
+        };
+        let action = match event_mutation(event) {
+            Some(id) => store.load_mutation(project, id).await?,
+            None => None,
+        };
+        let unknown = task.map(|task| format!("task {task}")).unwrap_or_default();
+        let facts = EventFacts {
+            attempts: done.map_or(0, |row| row.moved.attempts),
+            needs: needed.as_ref().map_or("", |spec| spec.display_name()),
+            failure: task.and_then(|task| self.failures.get(&task)).map(Arc::as_ref),
+            action: action.map(|action| action.spec.kind),
+            tally: load_tally(store, project, event).await?,
+            ..spec.as_ref().map_or_else(
+                || EventFacts { title: &unknown, ..EventFacts::default() },
+                |spec| EventFacts::from_spec(spec),
+            )
+        };
+        let said = describe_event(recorded, &facts);
+        // The title of a job may come from its goal; people know the name in the settings.
+        let job = spec.filter(|spec| spec.job.is_some() && !said.contains(&spec.name));
+        let job = job.map(|spec| words::plain_line(&spec.name));
+        let more = job.into_iter().chain(event_details(recorded)).collect();
+        Ok((said, more))
     }
 
-    /// Records the names that events themselves carry, which saves lookups.
-    fn learn_names(&mut self, event: &Event) {
+    /// Records the facts that events themselves carry.
+    fn learn_facts(&mut self, event: &Event) {
         match event {
             Event::JobDefined { task, spec } => {
-                self.tasks.insert(*task, LogSubject::from_spec(*task, spec));
+                self.specs.insert(*task, Some(Arc::clone(spec)));
             }
-            Event::QuestionAsked { question } => {
-                let fault = question.fault.as_deref();
-                let wanted = wanted_action(question.kind, question.why.rule, fault);
-                self.wanted.insert(question.id, words::plain_line(&wanted));
+            Event::FaultMet { task, fault, .. } => {
+                self.failures.insert(*task, Arc::clone(fault));
             }
             _ => {}
         }
     }
 
-    async fn load_subject(
+    async fn load_spec(
         &mut self,
         store: &dyn Store,
         project: &str,
         task: TaskId,
-    ) -> Result<LogSubject, StoreError> {
-        if let Some(about) = self.tasks.get(&task) {
-            return Ok(about.clone());
+    ) -> Result<Option<Arc<TaskSpec>>, StoreError> {
+        if let Some(spec) = self.specs.get(&task) {
+            return Ok(spec.clone());
         }
-        let found = project::find_task(store, project, task).await?;
-        let unknown = || LogSubject { name: format!("task {task}"), is_job: false, wanted: None };
-        let about = found.map_or_else(unknown, |row| LogSubject::from_spec(task, &row.spec));
-        self.tasks.insert(task, about.clone());
-        Ok(about)
+        let spec = store.load_task(project, task).await?.map(|row| row.spec);
+        self.specs.insert(task, spec.clone());
+        Ok(spec)
     }
 }
 
-impl LogSubject {
-    /// Describes a task; a job has the name from the settings.
-    fn from_spec(task: TaskId, spec: &TaskSpec) -> Self {
-        let is_job = spec.job.is_some();
-        let name = if is_job && !spec.name.trim().is_empty() {
-            words::plain_line(&spec.name)
-        } else {
-            words::task_name(task, spec)
-        };
-        Self { name, is_job, wanted: None }
-    }
+/// Returns the result of the tasks of a build that ended.
+async fn load_tally(
+    store: &dyn Store,
+    project: &str,
+    event: &Event,
+) -> Result<Option<BuildTally>, StoreError> {
+    let Event::BuildCompleted { build } = event else { return Ok(None) };
+    let builds = store.load_builds(project).await?;
+    Ok(builds.iter().find(|row| row.id == *build).map(BuildRow::tally))
 }

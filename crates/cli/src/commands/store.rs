@@ -94,7 +94,7 @@ fn verify_journal(project: &LocalProject, terminal: &Terminal) -> Result<Exit, C
 }
 
 fn accept_loss(project: &LocalProject, yes: bool, terminal: &Terminal) -> Result<Exit, CliError> {
-    let question = "Go on without what is lost? Builds, answers and actions of that time are \
+    let question = "Continue without what is lost? Builds, answers and actions of that time are \
                     forgotten; the files are kept aside.";
     if !SqliteStore::was_made(&project.database_path()) {
         return Err(CliError::NothingHere { root: project.root().to_owned() });
@@ -127,10 +127,10 @@ fn write_loss(
         Some(had) => {
             writeln!(
                 out,
-                "{name} goes on from event {kept}; its journal had come to event {had}."
+                "{name} continues from event {kept}; its journal had come to event {had}."
             )?;
         }
-        None => writeln!(out, "{name} goes on from event {kept}.")?,
+        None => writeln!(out, "{name} continues from event {kept}.")?,
     }
     let keys: Vec<&str> = actions.iter().map(|action| &*action.key).collect();
     if !keys.is_empty() {
@@ -140,7 +140,7 @@ fn write_loss(
             keys.join(", ")
         )?;
     }
-    writeln!(out, "There may have been others: look before you go on.")?;
+    writeln!(out, "There may have been others: check before you continue.")?;
     writeln!(out, "The files as they were are kept in {}.", aside.display())
 }
 
@@ -205,7 +205,7 @@ fn restore_copy(
     terminal.write_line(&format!(
         "{name} is back at event {events}, as it was copied.\n\
          What was here before is kept in {}.\n\
-         Actions that were performed since are not known any more: look before you go on.",
+         Actions that were performed since are not known any more: check before you continue.",
         kept.display()
     ))?;
     Ok(Exit::Done)

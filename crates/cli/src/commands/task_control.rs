@@ -92,7 +92,7 @@ fn render_kick_result(build: &BuildRow, ended: usize, sent: &CommandEvents) -> S
 const fn kick_hint(state: &TaskState) -> &'static str {
     match state {
         TaskState::Parked { .. } => "it waits for your answer: `unstuck inbox` shows the question",
-        TaskState::BackingOff { .. } => "its account is being tried, and it goes on by itself",
+        TaskState::BackingOff { .. } => "its account is being tried; it continues by itself",
         TaskState::Failed { .. } | TaskState::Skipped { .. } | TaskState::Cancelled => {
             "`unstuck retry` has it done after all"
         }

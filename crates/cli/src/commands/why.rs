@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use unstuck_core::engine::{RecordedEvent, RunId};
+use unstuck_core::tell::{EventFacts, describe_event, describe_run_status};
 use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 use unstuck_store::{Store, StoreError};
 
@@ -13,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::style::{CODE, DIM, TITLE};
-use crate::render::{self, render_event, when, words, wrap_text};
+use crate::render::{self, event_details, when, words, wrap_text};
 
 /// Explain the decisions about a run
 #[derive(Debug, clap::Args)]
@@ -116,10 +117,19 @@ impl RunStory {
             return writeln!(out, "\nNo decision was needed: it ran without a failure.");
         }
         writeln!(out, "\n{TITLE}What was decided, and why{TITLE:#}")?;
+        let facts = self.task.as_ref().map_or_else(EventFacts::default, |task| EventFacts {
+            attempts: task.moved.attempts,
+            failure: self.run.fault.as_deref(),
+            ..EventFacts::from_spec(&task.spec)
+        });
         for recorded in &self.decisions {
             let Some(why) = &recorded.why else { continue };
-            let what = wrap_text(&render_event(&recorded.event, recorded.at), 2, width);
-            writeln!(out, "  {what}")?;
+            let said = describe_event(recorded, &facts);
+            let more = match event_details(recorded).join(", ") {
+                more if more.is_empty() => more,
+                more => format!(" ({more})"),
+            };
+            writeln!(out, "  {}", wrap_text(&format!("{said}{more}"), 2, width))?;
             let counts = words::render_counts(why);
             let counts =
                 if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
@@ -140,7 +150,7 @@ impl RunStory {
 /// Returns the phrase for the status of a run, to follow "It".
 pub(super) const fn render_run_status(status: RunStatus) -> &'static str {
     match status {
-        RunStatus::Standing(status) => render::render_status(status),
+        RunStatus::Standing(status) => describe_run_status(status),
         RunStatus::Over(RunEnd::Committed) => "succeeded",
         RunStatus::Over(RunEnd::Crashed) => "was interrupted",
         RunStatus::Over(RunEnd::Cancelled) => "was cancelled",

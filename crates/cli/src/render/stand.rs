@@ -2,10 +2,11 @@
 
 use anstyle::Style;
 use unstuck_core::engine::{BuildState, SkipReason, TaskState};
+use unstuck_core::tell::brief;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
-use super::{style, when, words};
+use super::{style, when};
 
 const NEXT_EXEC: &str = "continues when its command is run again";
 
@@ -69,11 +70,10 @@ pub(crate) const fn state_rank(state: &TaskState) -> u8 {
 /// Describes the state of a task. Without a process at work on it, nothing runs and no wait ends.
 pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now: Time) -> String {
     match state {
-        TaskState::Pending { .. } => "to come".to_owned(),
         TaskState::Running { .. } => match performer {
-            TaskPerformer::AtWork => "running".to_owned(),
+            TaskPerformer::AtWork => brief::describe_task_state(state, "").into_owned(),
             TaskPerformer::Paused => "stopped while its build is paused".to_owned(),
-            TaskPerformer::NextStart => "stopped; continues at the next start".to_owned(),
+            TaskPerformer::NextStart => brief::NEXT_START.to_owned(),
             TaskPerformer::NextExec => NEXT_EXEC.to_owned(),
         },
         TaskState::BackingOff { until: Some(until), .. } if *until > now => {
@@ -85,32 +85,24 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
         TaskState::BackingOff { .. } if performer == TaskPerformer::NextExec => {
             NEXT_EXEC.to_owned()
         }
-        TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account".to_owned(),
-        TaskState::BackingOff { .. } => "continues now".to_owned(),
-        TaskState::Parked { question, .. } => format!("waiting for you: question {question}"),
-        TaskState::Reconciling { .. } => "checking whether its last action went through".to_owned(),
-        TaskState::Done => "done".to_owned(),
-        TaskState::Skipped { left: SkipReason::Decided } => "skipped, as you chose".to_owned(),
-        TaskState::Skipped { left: SkipReason::Denied } => "skipped: not allowed".to_owned(),
+        TaskState::BackingOff { gate: None, .. } => "continues now".to_owned(),
+        TaskState::Parked { question, .. } => {
+            format!("{}: question {question}", brief::describe_task_state(state, ""))
+        }
         TaskState::Skipped { left: SkipReason::Needs { task } } => {
             format!("skipped: it needs task {task}")
         }
         TaskState::Failed { code } => format!("failed: {code}"),
-        TaskState::Cancelled => "cancelled".to_owned(),
+        state => brief::describe_task_state(state, "").into_owned(),
     }
 }
 
 pub(crate) fn render_build_state(row: &BuildRow, is_at_work: bool, now: Time) -> String {
     match row.state {
-        BuildState::Running if is_at_work => "running".to_owned(),
-        BuildState::Running => "unfinished".to_owned(),
-        BuildState::Waiting => "waiting for you".to_owned(),
+        BuildState::Running if !is_at_work => "unfinished".to_owned(),
         BuildState::Sleeping { until } => {
             format!("sleeping until {}", when::render_until(until, now))
         }
-        BuildState::Paused { cause } => words::describe_pause(cause).to_owned(),
-        BuildState::Completed => "finished".to_owned(),
-        BuildState::Failed => "failed".to_owned(),
-        BuildState::Cancelled => "cancelled, as you asked".to_owned(),
+        state => brief::describe_build_state(state).to_owned(),
     }
 }

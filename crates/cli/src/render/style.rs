@@ -25,7 +25,7 @@ pub(crate) const fn event_mark(event: &Event) -> (&'static str, Style) {
     match event {
         Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", HINT),
         Event::Retrying { .. } | Event::FaultMet { .. } => ("↻", CODE),
-        Event::TaskParked { .. } | Event::QuestionJoined { .. } => ("⏸", ERROR),
+        Event::QuestionAsked { .. } | Event::QuestionJoined { .. } => ("⏸", ERROR),
         Event::GateWaiting { .. } | Event::TaskBackingOff { .. } | Event::Sleeping { .. } => {
             ("◷", CODE)
         }

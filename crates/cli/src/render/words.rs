@@ -2,38 +2,11 @@
 
 use std::fmt::Display;
 
-use unstuck_core::engine::{CheckVerdict, Checked};
-use unstuck_core::fault::{CheckStage, Code};
+use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionOption};
-pub(crate) use unstuck_core::tell::brief::{
-    describe_kind, describe_pause, render_counts, render_rule, task_name,
-};
+pub(crate) use unstuck_core::tell::brief::{describe_kind, render_counts, render_rule, task_name};
 pub(crate) use unstuck_core::text::brief::{plain_line, render_amount, render_count};
 use unstuck_core::text::strip_escapes;
-
-/// Formats the results of a gate's checks: `was checked before the commit: 2 passed, 1 failed`.
-pub(crate) fn render_checked(checked: &Checked) -> String {
-    let gate = match checked.gate {
-        CheckStage::PreCommit => "before the commit",
-        CheckStage::PrePush => "before the push",
-        CheckStage::PrePr => "before the review",
-    };
-    let said = [
-        (CheckVerdict::Passed, "passed"),
-        (CheckVerdict::RedBefore, "failing as before the work"),
-        (CheckVerdict::Flaky, "flaky"),
-        (CheckVerdict::Failed, "failed"),
-        (CheckVerdict::NotMade, "could not be run"),
-    ];
-    let counts = said.map(|(verdict, said)| (checked.count(verdict), said));
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, said)| format!("{count} {said}")).collect();
-    if counts.is_empty() {
-        format!("nothing was checked {gate}: there are no checks")
-    } else {
-        format!("was checked {gate}: {}", counts.join(", "))
-    }
-}
 
 /// Cuts a name to `columns_max` columns, with an ellipsis.
 pub(crate) fn cut_to_columns(name: &str, columns_max: usize) -> String {

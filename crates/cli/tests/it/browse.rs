@@ -21,7 +21,7 @@ fn questions_are_answered_one_after_the_other() {
     inbox.until("3 questions wait for you");
     inbox.until("Nothing is running; answers take effect at the next start.");
     inbox.press("\r");
-    inbox.until("Question q0: needs your hands");
+    inbox.until("Question q0: needs a fix");
     // Enter pressed twice answers nothing.
     inbox.press("\r");
     inbox.until("Choose an answer first");

@@ -104,7 +104,7 @@ fn help_of_each() {
 #[test]
 fn a_build_is_paused_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
-    shop.says(&["pause"], "Build b0 is paused. `unstuck resume` lets it go on.");
+    shop.says(&["pause"], "Build b0 is paused. `unstuck resume` continues it.");
     shop.sees(&night, |state| {
         let runs = state.tasks().any(|task| matches!(task.state, TaskState::Running { .. }));
         matches!(state.build(BUILD).unwrap().state, BuildState::Paused { .. })
@@ -118,7 +118,7 @@ fn a_build_is_paused_while_a_process_is_at_work() {
 #[test]
 fn a_build_is_paused_while_no_process_is_at_work() {
     let shop = Shop::left_alone();
-    shop.says(&["pause", "b0"], "Build b0 is paused. `unstuck resume` lets it go on.");
+    shop.says(&["pause", "b0"], "Build b0 is paused. `unstuck resume` continues it.");
     assert!(matches!(shop.build_state(), BuildState::Paused { .. }));
     let night = shop.hold();
     shop.sees(&night, |state| {
@@ -270,7 +270,7 @@ fn what_needs_a_task_goes_and_comes_with_it() {
 #[test]
 fn what_does_not_fit_is_refused_alike_with_and_without_a_holder() {
     let (shop, night) = Shop::after_a_night();
-    shop.says(&["pause"], "Build b0 is paused. `unstuck resume` lets it go on.");
+    shop.says(&["pause"], "Build b0 is paused. `unstuck resume` continues it.");
     let alive = shop.refuses(&["pause"]);
     shop.let_go(night);
     assert_eq!(alive, shop.refuses(&["pause"]));

@@ -365,8 +365,14 @@ pub(crate) fn without_clock(text: &str) -> String {
     let text: String = text.lines().map(line).collect();
     let mut parts = text.split("(clock) (in ");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |said, part| {
+    let text = parts.fold(first, |said, part| {
         let (_, rest) = part.split_once(')').unwrap();
         format!("{said}(clock) (in a while){rest}")
+    });
+    let mut parts = text.split(" again in ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, part| {
+        let (_, rest) = part.split_once(':').unwrap();
+        format!("{said} again in a while:{rest}")
     })
 }

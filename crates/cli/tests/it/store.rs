@@ -25,7 +25,7 @@ fn a_copy_brings_everything_back() {
     assert!(place.unstuck(&["status"]).stdout.contains("later"));
     let restored = place.unstuck(&["store", "restore", "copy.db", "--yes"]);
     assert_eq!(restored.exit, 0, "{restored}");
-    assert!(restored.stdout.contains("look before you go on"), "{restored}");
+    assert!(restored.stdout.contains("check before you continue"), "{restored}");
     assert!(!place.unstuck(&["status"]).stdout.contains("later"));
     let again =
         place.unstuck(&["mutate", "--key", "first", "--", "sh", "-c", "echo 1 >>acts; echo one"]);

@@ -1,12 +1,13 @@
-//! Short texts for tasks, questions, pauses and decisions, for boards, tables and pages.
+//! Short texts for states, questions and decisions, for boards, tables, pages and the report.
 
 use std::borrow::Cow;
 
-use crate::engine::{Count, PauseCause, Rule, TaskId, Why};
+use crate::engine::{BuildState, Count, PauseCause, Rule, SkipReason, TaskId, TaskState, Why};
 use crate::fault::{Auth, Charge, Fault, Kind};
 use crate::plan::TaskSpec;
 use crate::question::QuestionKind;
 use crate::text::brief::plain_line;
+use crate::text::{VALUE_CHARS_MAX, failure_phrase, quote_words};
 
 /// Returns the display name of a task.
 pub fn task_name(id: TaskId, spec: &TaskSpec) -> String {
@@ -20,19 +21,58 @@ pub fn task_name(id: TaskId, spec: &TaskSpec) -> String {
 /// Returns a few words for what is asked of a person.
 pub const fn describe_kind(kind: QuestionKind) -> &'static str {
     match kind {
-        QuestionKind::Hands => "needs your hands",
+        QuestionKind::Hands => "needs a fix",
         QuestionKind::Ok => "needs your OK",
         QuestionKind::Choice => "needs a decision",
         QuestionKind::Happened => "did it happen?",
-        QuestionKind::Ours => "a fault of ours",
+        QuestionKind::Ours => "an error in Unstuck",
         QuestionKind::Paused => "paused",
         QuestionKind::RedBase => "an old failure",
         QuestionKind::Passing => "try again?",
     }
 }
 
+/// The state of work that no process performs now.
+pub const NEXT_START: &str = "stopped; continues at the next start";
+
+/// Returns the state of a task; `needs` is the title of the task that a skipped one needs, if known.
+pub fn describe_task_state(state: &TaskState, needs: &str) -> Cow<'static, str> {
+    match state {
+        TaskState::Pending { .. } => "to come".into(),
+        TaskState::Running { .. } => "running".into(),
+        TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account".into(),
+        TaskState::BackingOff { .. } => "waiting to try again".into(),
+        TaskState::Parked { .. } => "waiting for you".into(),
+        TaskState::Reconciling { .. } => "checking whether its last action went through".into(),
+        TaskState::Done => "done".into(),
+        TaskState::Skipped { left: SkipReason::Decided } => "skipped, as you chose".into(),
+        TaskState::Skipped { left: SkipReason::Denied } => {
+            "skipped: you did not allow what it needs".into()
+        }
+        TaskState::Skipped { left: SkipReason::Needs { .. } } => {
+            let needed = quote_words(needs, VALUE_CHARS_MAX);
+            format!("skipped: it needs {}", needed.as_deref().unwrap_or("another task")).into()
+        }
+        TaskState::Failed { code } => format!("failed: {}", failure_phrase(*code, false)).into(),
+        TaskState::Cancelled => "cancelled".into(),
+    }
+}
+
+/// Returns the state of a build.
+pub const fn describe_build_state(state: BuildState) -> &'static str {
+    match state {
+        BuildState::Running => "running",
+        BuildState::Waiting => "waiting for you",
+        BuildState::Sleeping { .. } => "sleeping until its budget has room again",
+        BuildState::Paused { cause } => describe_pause(cause),
+        BuildState::Completed => "finished",
+        BuildState::Failed => "failed",
+        BuildState::Cancelled => "cancelled, as you asked",
+    }
+}
+
 /// Returns the reason why a build is paused.
-pub const fn describe_pause(cause: PauseCause) -> &'static str {
+const fn describe_pause(cause: PauseCause) -> &'static str {
     match cause {
         PauseCause::Person => "paused, as you asked",
         PauseCause::Questions => "paused: too many questions are open",
@@ -95,13 +135,13 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
             Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
             fault => hands_action(fault.map(|fault| &fault.kind)),
         },
-        QuestionKind::Ok => "say if it may".into(),
-        QuestionKind::Choice => "say how to go on".into(),
+        QuestionKind::Ok => "say whether it may".into(),
+        QuestionKind::Choice => "say how to continue".into(),
         QuestionKind::Happened => "say whether its last action went through".into(),
-        QuestionKind::Ours => "look at a fault of ours".into(),
-        QuestionKind::Paused => "let it go on".into(),
-        QuestionKind::RedBase => "say if an old failure belongs to the work".into(),
-        QuestionKind::Passing => "say if it should try again".into(),
+        QuestionKind::Ours => "look at an error in Unstuck".into(),
+        QuestionKind::Paused => "let it continue".into(),
+        QuestionKind::RedBase => "say whether an old failure belongs to the work".into(),
+        QuestionKind::Passing => "say whether it should try again".into(),
     }
 }
 
@@ -114,14 +154,14 @@ fn hands_action(kind: Option<&Kind>) -> Cow<'static, str> {
         }
         Some(Kind::AuthMissing(auth)) => login_action("add the key or password", auth),
         Some(Kind::ToolAccessDenied(tool)) => {
-            action_at_host("give it the right it lacks", tool.host.as_deref())
+            action_at_host("give it the permission it lacks", tool.host.as_deref())
         }
         Some(Kind::ToolQuota(tool)) => action_at_host("raise a limit", tool.host.as_deref()),
-        Some(Kind::EnvDiskFull(_)) => "make room on the disk".into(),
+        Some(Kind::EnvDiskFull(_)) => "free space on the disk".into(),
         Some(Kind::PreconditionMissing(missing)) if !missing.what.is_empty() => {
-            format!("put in place what is missing: {}", missing.what).into()
+            format!("provide what is missing: {}", missing.what).into()
         }
-        _ => "put right what is in the way".into(),
+        _ => "fix what is in the way".into(),
     }
 }
 
@@ -184,13 +224,13 @@ mod tests {
             ),
             (Kind::AuthMissing(auth("", Some("SHOP_KEY"))), "set SHOP_KEY"),
             (Kind::AuthMissing(auth("the shop", None)), "add the key or password for the shop"),
-            (Kind::ToolAccessDenied(tool), "give it the right it lacks at git.example.org"),
-            (Kind::bare(Code::EnvDiskFull), "make room on the disk"),
+            (Kind::ToolAccessDenied(tool), "give it the permission it lacks at git.example.org"),
+            (Kind::bare(Code::EnvDiskFull), "free space on the disk"),
             (
                 Kind::PreconditionMissing(Missing { what: "the table".to_owned() }),
-                "put in place what is missing: the table",
+                "provide what is missing: the table",
             ),
-            (Kind::bare(Code::ProviderQuota), "put right what is in the way"),
+            (Kind::bare(Code::ProviderQuota), "fix what is in the way"),
         ];
         for (kind, words) in cases {
             let fault = Fault::new(kind, "exec:mail", "");

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::narrate::{Narration, render_narration};
+use super::event::{BUILD_PAUSED, BUILD_WAITS, describe_build_failure, task_failed};
+use super::event_phrases::{BuildTally, applied_sentence, render_build_done};
 use crate::engine::{
     BuildId, Event, MutationId, PauseCause, QuestionId, Reconciled, RecordedEvent, TaskId,
 };
@@ -19,8 +20,7 @@ use crate::fault::{Category, Code, Work};
 use crate::plan::MutationKind;
 use crate::question::{QuestionOption, QuestionText};
 use crate::text::{
-    VALUE_CHARS_MAX, capitalize_first, count_noun, failure_phrase, quote_title, quote_words,
-    work_noun,
+    VALUE_CHARS_MAX, capitalize_first, count_noun, quote_title, quote_words, work_noun,
 };
 use crate::time::Time;
 
@@ -150,19 +150,6 @@ pub struct AnswerLink {
     pub url: String,
 }
 
-/// The progress of a build.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BuildTally {
-    /// Number of tasks that are done.
-    pub done: u32,
-    /// Number of tasks that ended without being done.
-    pub not_done: u32,
-    /// Number of tasks that wait for a person.
-    pub waiting: u32,
-    /// Number of open questions.
-    pub questions: u32,
-}
-
 impl Notification {
     /// Creates the message that a person is asked.
     pub fn question_asked(
@@ -187,39 +174,31 @@ impl Notification {
 
     /// Creates the message that a task failed for good.
     pub fn task_failed(project: &str, news: &News, name: &str, work: Work, code: Code) -> Self {
-        let body = render_narration(&Narration::Failed { title: name, code }, work);
+        let body = task_failed(name, work, code);
         let what = format!("A {} has failed", work_noun(work));
         Self::new(project, news, &what, Some(code), body)
     }
 
     /// Creates the message that a build ended with a failure.
     pub fn build_failed(project: &str, news: &News, code: Code) -> Self {
-        let why = failure_phrase(code, false);
-        let body = format!("I had to end the build, because {why}. What is done is safe.");
+        let body = format!("{} What is done is safe.", describe_build_failure(code));
         Self::new(project, news, "The build has failed", Some(code), body)
     }
 
     /// Creates the message that all remaining work of a build waits for a person.
-    pub fn build_waits(project: &str, news: &News, tally: BuildTally) -> Self {
-        let open = count_noun(tally.questions.max(1), "open question", "open questions");
-        let body = format!(
-            "All that is left of the build waits for your answer to {open}. Open the inbox to \
-             answer."
-        );
+    pub fn build_waits(project: &str, news: &News) -> Self {
+        let body = format!("{BUILD_WAITS} Open the inbox to answer.");
         Self::new(project, news, "The build waits for you", None, body)
     }
 
     /// Creates the message that a person paused a build.
     pub fn build_paused(project: &str, news: &News) -> Self {
-        let body = render_narration(&Narration::PausedByPerson, Work::Task);
-        Self::new(project, news, "The build is paused", None, body)
+        Self::new(project, news, "The build is paused", None, BUILD_PAUSED.to_owned())
     }
 
     /// Creates the message that a build ended.
     pub fn build_completed(project: &str, news: &News, tally: BuildTally) -> Self {
-        let BuildTally { done, not_done: left_out, waiting, .. } = tally;
-        let body = render_narration(&Narration::BuildDone { done, left_out, waiting }, Work::Task);
-        Self::new(project, news, "The build is over", None, body)
+        Self::new(project, news, "The build is over", None, render_build_done(Some(tally)))
     }
 
     /// Creates the message that work was pushed or a pull request opened; `None` for other actions.
@@ -229,14 +208,11 @@ impl Notification {
         kind: MutationKind,
         name: &str,
     ) -> Option<Self> {
+        if !matches!(kind, MutationKind::Push | MutationKind::PullRequest) {
+            return None;
+        }
         let name = quote_title(name, Work::Task);
-        let body = match kind {
-            MutationKind::Push => format!("The finished work on {name} was pushed."),
-            MutationKind::PullRequest => {
-                format!("The finished work on {name} waits for your review.")
-            }
-            MutationKind::Merge | MutationKind::Http | MutationKind::Command => return None,
-        };
+        let body = applied_sentence(Some(kind), &name, &capitalize_first(&name));
         Some(Self::new(project, news, "Work was pushed", None, body))
     }
 
@@ -377,7 +353,7 @@ mod tests {
     fn all(project: &str, title: &str, code: Code) -> Vec<Notification> {
         let build = BuildId(1);
         let task = TaskId(2);
-        let tally = BuildTally { done: 3, not_done: 1, waiting: 2, questions: 2 };
+        let tally = BuildTally { done: 3, not_done: 1, waiting: 2 };
         let failed = news(NewsKind::TaskFailed(task, code));
         let acted = news(NewsKind::Acted(MutationId(4)));
         let mut all = vec![
@@ -386,7 +362,7 @@ mod tests {
             Notification::task_failed(project, &failed, title, Work::Task, code),
             Notification::task_failed(project, &failed, title, Work::Job, code),
             Notification::build_failed(project, &news(NewsKind::BuildFailed(build, code)), code),
-            Notification::build_waits(project, &news(NewsKind::BuildWaits(build)), tally),
+            Notification::build_waits(project, &news(NewsKind::BuildWaits(build))),
             Notification::build_paused(project, &news(NewsKind::BuildPaused(build))),
             Notification::build_completed(project, &news(NewsKind::BuildCompleted(build)), tally),
             Notification::more_waiting(project, &failed, 12),

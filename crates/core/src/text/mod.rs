@@ -24,8 +24,10 @@ pub use obstacle::{
 };
 pub use output::push_refusal;
 pub(crate) use output::{failure_reason, missing_program, telling_line};
-pub(crate) use say::{capitalize_first, work_noun};
-pub use say::{count_noun, count_tasks, number_word, quote_title, span_words};
+pub(crate) use say::work_noun;
+pub use say::{
+    capitalize_first, count_noun, count_tasks, join_parts, number_word, quote_title, span_words,
+};
 pub use service::{agent_service, provider_display_name, service_at, service_of_variable};
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quote_words, verbatim_line,

@@ -196,8 +196,7 @@ impl Runner {
         }
         let tell = |recorded: &Arc<RecordedEvent>| RunnerNotice::Event {
             recorded: Arc::clone(recorded),
-            narration: tell::narrate_event(&self.state, &self.setup.policy, recorded)
-                .map(Arc::from),
+            narration: tell::narrate_event(&self.state, recorded).map(Arc::from),
         };
         events.iter().map(tell).collect()
     }

@@ -2,8 +2,8 @@
 
 use unstuck_core::engine::{BuildId, BuildState, MutationId, QuestionId, TaskId};
 use unstuck_core::fault::{Code, Work};
-use unstuck_core::tell::{BuildTally, News, NewsKind, Notification};
-use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
+use unstuck_core::tell::{News, NewsKind, Notification};
+use unstuck_store::tables::{BuildRow, QuestionStatus};
 use unstuck_store::{Store, StoreError};
 
 use super::waiting_messages::NextMessage;
@@ -55,7 +55,7 @@ impl MessageComposer<'_> {
 
     async fn compose_task_failed(&self, news: &News, id: TaskId, code: Code) -> ComposeResult {
         let row = self.store.load_task(self.project, id).await?;
-        let work = row.as_ref().map_or(Work::Task, work_kind);
+        let work = row.as_ref().map_or(Work::Task, |row| row.spec.work());
         if work == Work::Job && self.has_failed_before(news, id, code).await? {
             return Ok(None);
         }
@@ -83,12 +83,14 @@ impl MessageComposer<'_> {
     /// a message of its own.
     async fn compose_build_waits(&self, news: &News, id: BuildId) -> ComposeResult {
         let row = self.load_build(id).await?;
-        let Some(row) = row.filter(|row| row.state == BuildState::Waiting) else { return Ok(None) };
+        if row.is_none_or(|row| row.state != BuildState::Waiting) {
+            return Ok(None);
+        }
         let open = self.store.load_questions(self.project, Some(QuestionStatus::Pending)).await?;
         if open.iter().any(|question| question.created_at == news.at) {
             return Ok(None);
         }
-        Ok(Some(Notification::build_waits(self.project, news, to_tally(&row)).with_build(Some(id))))
+        Ok(Some(Notification::build_waits(self.project, news).with_build(Some(id))))
     }
 
     async fn compose_build_paused(&self, news: &News, id: BuildId) -> ComposeResult {
@@ -102,7 +104,7 @@ impl MessageComposer<'_> {
         if row.is_none() {
             tracing::warn!(build = %id, "a completed build is not in the store");
         }
-        let tally = row.as_ref().map(to_tally).unwrap_or_default();
+        let tally = row.as_ref().map(BuildRow::tally).unwrap_or_default();
         Ok(Some(Notification::build_completed(self.project, news, tally).with_build(Some(id))))
     }
 
@@ -116,18 +118,5 @@ impl MessageComposer<'_> {
 
     async fn load_build(&self, id: BuildId) -> Result<Option<BuildRow>, StoreError> {
         Ok(self.store.load_builds(self.project).await?.into_iter().find(|row| row.id == id))
-    }
-}
-
-fn work_kind(row: &TaskRow) -> Work {
-    if row.spec.job.is_some() { Work::Job } else { Work::Task }
-}
-
-const fn to_tally(row: &BuildRow) -> BuildTally {
-    BuildTally {
-        done: row.done,
-        not_done: row.not_done,
-        waiting: row.parked,
-        questions: row.open_questions,
     }
 }

@@ -186,7 +186,7 @@ fn assemble_ongoing(
 ) -> Option<OngoingTask> {
     let row = &task.row;
     let stands = wording::describe_ongoing(&row.moved.state, facts.at_work)?;
-    Some(OngoingTask { task: row.id, title: names.task_name(row.id), stands: stands.to_owned() })
+    Some(OngoingTask { task: row.id, title: names.task_name(row.id), stands })
 }
 
 /// Returns the cost of a build.

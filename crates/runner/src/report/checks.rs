@@ -3,12 +3,13 @@
 use unstuck_core::engine::{CheckVerdict, Checked};
 use unstuck_core::plan::MutationKind;
 use unstuck_core::question::{Decision, QuestionKind};
-use unstuck_core::text::{VALUE_CHARS_MAX, name_in_sentence, number_word, quote_words};
+use unstuck_core::text::{
+    VALUE_CHARS_MAX, capitalize_first, join_parts, name_in_sentence, number_word, quote_words,
+};
 use unstuck_store::tables::{MutationRow, MutationStatus};
 
 use super::facts::{BuildFacts, TaskFacts};
 use super::report::{ActionSummary, CheckSummary, ReportAction, ReportActionOutcome, TaskLanding};
-use super::wording::{capitalize_first, join_parts};
 use crate::build::NOTHING_MERGED;
 
 /// The sentence about a push that did not arrive.

@@ -2,13 +2,10 @@
 
 use std::collections::HashMap;
 
-use unstuck_core::engine::{
-    BuildId, Event, PauseCause, Reconciled, RecordedEvent, SkipReason, TaskId,
-};
-use unstuck_core::fault::{BudgetSpan, Work};
-use unstuck_core::tell::{Narration, brief, render_narration};
+use unstuck_core::engine::{BuildId, Event, RecordedEvent, Rule, SkipReason, Subject, TaskId};
+use unstuck_core::tell::{EventFacts, brief, describe_event};
 use unstuck_core::time::Time;
-use unstuck_store::tables::TaskRow;
+use unstuck_store::tables::{BuildRow, TaskRow};
 use unstuck_store::{BuildLookup, EventPage, StoreError};
 
 use super::frame::TimeLabel;
@@ -70,7 +67,8 @@ pub(super) async fn load_feed(
                 continue;
             }
             let row = about.task.and_then(|task| known.get(&task).copied());
-            if let Some((mood, says)) = describe_event(recorded, row, &known) {
+            if let Some(mood) = event_mood(recorded) {
+                let says = describe_in_build(room, recorded, row, &known).await?;
                 let name = row.map(|row| brief::task_name(row.id, &row.spec));
                 let about = name.filter(|name| !says.contains(name.as_str()));
                 feed.lines.push(ActivityLine { about, ..make_line(recorded, mood, says, now) });
@@ -124,99 +122,79 @@ fn make_line(
     }
 }
 
-/// Returns the sentence for an event, or `None` for one that only matters to machines.
-fn describe_event(
+/// Returns the style of an event's line, or `None` for an event that only matters to machines.
+fn event_mood(recorded: &RecordedEvent) -> Option<&'static str> {
+    Some(match &recorded.event {
+        Event::BuildWaiting { .. } | Event::BuildPaused { .. } | Event::QuestionJoined { .. } => {
+            "asks"
+        }
+        // The pause of a build is told by its own event.
+        Event::QuestionAsked { question } if matches!(question.subject, Subject::Build(_)) => {
+            return None;
+        }
+        Event::QuestionAsked { .. } => "asks",
+        Event::BuildCompleted { .. }
+        | Event::GatePassing { untried: false, .. }
+        | Event::TaskDone { .. } => "good",
+        Event::BuildFailed { .. } | Event::TaskFailed { .. } => "bad",
+        Event::BaseChecked { red, .. } if !red.is_empty() => "bad",
+        Event::TaskReady { .. }
+            if recorded.why.as_ref().is_some_and(|why| why.rule == Rule::RecoveredAfterCrash) =>
+        {
+            "plain"
+        }
+        Event::BuildStarted { .. }
+        | Event::BuildResumed { .. }
+        | Event::BuildCancelled { .. }
+        | Event::Sleeping { .. }
+        | Event::Waking { .. }
+        | Event::RunStarted { retry_of: None, .. }
+        | Event::Narrated { .. }
+        | Event::Remarked { .. }
+        | Event::Retrying { .. }
+        | Event::GateWaiting { .. }
+        | Event::TaskBackingOff { until: Some(_), .. }
+        | Event::TaskUnparked { .. }
+        | Event::TaskReconciling { .. }
+        | Event::MutationReconciled { .. }
+        | Event::Nudged { .. }
+        | Event::TaskSkipped { .. }
+        | Event::TaskCancelled { .. } => "plain",
+        _ => return None,
+    })
+}
+
+/// Returns the sentence for an event; `known` are the tasks of the build.
+async fn describe_in_build(
+    room: &HostedProject,
     recorded: &RecordedEvent,
     row: Option<&TaskRow>,
     known: &HashMap<TaskId, &TaskRow>,
-) -> Option<(&'static str, String)> {
-    use Narration as N;
-    let named = |row: Option<&TaskRow>| {
-        row.map_or(String::new(), |row| {
-            let names = [&row.spec.title, &row.spec.name];
-            names.into_iter().find(|name| !name.trim().is_empty()).cloned().unwrap_or_default()
-        })
+) -> Result<String, StoreError> {
+    let needs = match &recorded.event {
+        Event::TaskSkipped { left: SkipReason::Needs { task }, .. } => known.get(task),
+        _ => None,
     };
-    let work = match row {
-        Some(row) if row.spec.job.is_some() => Work::Job,
-        _ => Work::Task,
+    let action = match &recorded.event {
+        Event::MutationReconciled { mutation, .. } => {
+            room.store.load_mutation(&room.name, *mutation).await?
+        }
+        _ => None,
     };
-    let title = named(row);
-    let title = title.as_str();
-    let tell = |narration: N<'_>| render_narration(&narration, work);
-    let told = match &recorded.event {
-        Event::BuildStarted { plan, .. } => {
-            let tasks = unstuck_core::text::brief::render_count(plan.len(), "task", "tasks");
-            ("plain", format!("Build started with {tasks}."))
+    let tally = match &recorded.event {
+        Event::BuildCompleted { build } => {
+            let builds = room.store.load_builds(&room.name).await?;
+            builds.iter().find(|row| row.id == *build).map(BuildRow::tally)
         }
-        Event::BuildWaiting { .. } => ("asks", "Everything left waits for your answer.".to_owned()),
-        Event::BuildResumed { .. } => ("plain", "Work continues.".to_owned()),
-        Event::BuildCompleted { .. } => ("good", "Build finished.".to_owned()),
-        Event::BuildFailed { .. } => ("bad", "Build failed.".to_owned()),
-        Event::BuildCancelled { .. } => ("plain", "Build cancelled.".to_owned()),
-        Event::BuildPaused { cause, open_questions, .. } => (
-            "asks",
-            match cause {
-                PauseCause::Person => tell(N::PausedByPerson),
-                PauseCause::Questions => tell(N::BuildPaused { open: *open_questions }),
-                PauseCause::Budget => tell(N::BudgetSpent { span: BudgetSpan::Build }),
-            },
-        ),
-        Event::Sleeping { until, .. } => {
-            ("plain", tell(N::Sleeping { wakes_in: until.since(recorded.at) }))
-        }
-        Event::Waking { .. } => ("plain", tell(N::Waking)),
-        Event::RunStarted { retry_of: None, .. } => ("plain", tell(N::Started { title })),
-        Event::Narrated { text, .. } => ("plain", tell(N::Remark { title, words: text })),
-        Event::Remarked { text, .. } => ("plain", tell(N::Noted { words: text })),
-        Event::Retrying { attempt, code, approach, of, .. } => {
-            let (attempt, of) = match approach {
-                0 => (attempt.saturating_add(1), 0),
-                known => (*known, *of),
-            };
-            let narration = if work == Work::Job {
-                N::Repairing { title, attempt, of, code: *code }
-            } else {
-                N::Retrying { title, attempt, of, code: *code }
-            };
-            ("plain", tell(narration))
-        }
-        Event::GateWaiting { until, code, .. } => {
-            let resumes_in = Some(until.since(recorded.at));
-            ("plain", tell(N::Waiting { code: *code, resumes_in }))
-        }
-        Event::GatePassing { untried: false, .. } => ("good", tell(N::GateOpen)),
-        Event::TaskBackingOff { until: Some(until), .. } => {
-            let code = recorded.code()?;
-            let wait = until.since(recorded.at);
-            ("plain", tell(N::BackingOff { title, code, wait, fault: None }))
-        }
-        Event::TaskParked { .. } => {
-            ("asks", tell(N::Parked { title, code: recorded.code(), dependants: 0 }))
-        }
-        Event::QuestionJoined { .. } => ("asks", tell(N::Joined { title })),
-        Event::TaskUnparked { .. } => ("plain", tell(N::Resumed { title })),
-        Event::TaskReconciling { .. } => ("plain", tell(N::Reconciling { title })),
-        Event::MutationReconciled { to, .. } => {
-            let happened = matches!(to, Reconciled::Applied);
-            ("plain", tell(N::Reconciled { title, happened }))
-        }
-        Event::BaseChecked { red, .. } => ("bad", tell(N::RedBase { red: red.first()? })),
-        Event::Nudged { .. } => ("plain", tell(N::Nudged { title })),
-        Event::TaskDone { unchanged: Some(_), .. } => ("good", tell(N::Unchanged { title })),
-        Event::TaskDone { .. } => {
-            let attempts = row.map_or(1, |row| row.moved.attempts.max(1));
-            ("good", tell(N::Done { title, attempts }))
-        }
-        Event::TaskFailed { code, .. } => ("bad", tell(N::Failed { title, code: *code })),
-        Event::TaskSkipped { left: SkipReason::Needs { task }, .. } => {
-            let needs = named(known.get(task).copied());
-            ("plain", tell(N::Skipped { title, needs: &needs }))
-        }
-        Event::TaskSkipped { .. } => ("plain", tell(N::LeftOut { title })),
-        Event::TaskCancelled { .. } => ("plain", tell(N::Cancelled { title })),
-        Event::RunCrashed { clean: false, .. } => ("plain", tell(N::CrashedAndResumed { title })),
-        _ => return None,
+        _ => None,
     };
-    Some(told)
+    let facts = EventFacts {
+        attempts: row.map_or(0, |row| row.moved.attempts),
+        needs: needs.map_or("", |row| row.spec.display_name()),
+        failure: row.and_then(|row| row.moved.failure.as_deref()),
+        action: action.map(|action| action.spec.kind),
+        tally,
+        ..row.map_or_else(EventFacts::default, |row| EventFacts::from_spec(&row.spec))
+    };
+    Ok(describe_event(recorded, &facts))
 }

@@ -5,7 +5,7 @@ use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
-use unstuck_core::engine::{BuildId, Command, SkipReason, TaskId, TaskState};
+use unstuck_core::engine::{BuildId, Command, TaskId, TaskState};
 use unstuck_core::tell::brief;
 use unstuck_core::time::Time;
 use unstuck_runner::collect_kick_commands;
@@ -54,8 +54,8 @@ pub(super) struct TaskCard {
 impl TaskCard {
     pub(super) fn from_row(row: &TaskRow, now: Time) -> Self {
         let (mood, says) = match (&row.moved.state, &row.moved.unchanged) {
-            (TaskState::Done, Some(_)) => ("good", "no change needed"),
-            (state, _) => describe_state(state),
+            (TaskState::Done, Some(_)) => ("good", "no change needed".to_owned()),
+            (state, _) => (state_mood(state), brief::describe_task_state(state, "").into_owned()),
         };
         let until = match row.moved.state {
             TaskState::BackingOff { until: Some(until), .. } if until > now => {
@@ -72,22 +72,14 @@ impl TaskCard {
     }
 }
 
-const fn describe_state(state: &TaskState) -> (&'static str, &'static str) {
+const fn state_mood(state: &TaskState) -> &'static str {
     match state {
-        TaskState::Pending { .. } => ("plain", "to come"),
-        TaskState::Running { .. } => ("working", "at work"),
-        TaskState::BackingOff { gate: Some(_), .. } => ("resting", "waits for its account"),
-        TaskState::BackingOff { .. } => ("resting", "waits and goes on by itself"),
-        TaskState::Parked { .. } => ("asks", "waits for you"),
-        TaskState::Reconciling { .. } => ("working", "checks whether its last action went through"),
-        TaskState::Done => ("good", "done"),
-        TaskState::Skipped { left: SkipReason::Decided } => ("plain", "left out, as chosen"),
-        TaskState::Skipped { left: SkipReason::Denied } => ("plain", "left out: not allowed"),
-        TaskState::Skipped { left: SkipReason::Needs { .. } } => {
-            ("plain", "left out: it needs another task")
-        }
-        TaskState::Failed { .. } => ("bad", "failed"),
-        TaskState::Cancelled => ("plain", "not finished"),
+        TaskState::Pending { .. } | TaskState::Skipped { .. } | TaskState::Cancelled => "plain",
+        TaskState::Running { .. } | TaskState::Reconciling { .. } => "working",
+        TaskState::BackingOff { .. } => "resting",
+        TaskState::Parked { .. } => "asks",
+        TaskState::Done => "good",
+        TaskState::Failed { .. } => "bad",
     }
 }
 

@@ -125,7 +125,7 @@ fn describe_run(run: &RunRow) -> (&'static str, String) {
     match run.status {
         RunStatus::Over(RunEnd::Committed) => ("good", "This attempt succeeded.".to_owned()),
         RunStatus::Over(RunEnd::Crashed) => {
-            ("plain", "This attempt was cut off; the next one went on.".to_owned())
+            ("plain", "This attempt was interrupted; the next one continued.".to_owned())
         }
         RunStatus::Over(RunEnd::Cancelled) => ("plain", "A person ended this attempt.".to_owned()),
         RunStatus::Standing(_) if run.ended_at.is_some() => {

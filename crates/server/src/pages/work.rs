@@ -101,20 +101,20 @@ fn describe_build(row: &BuildRow) -> (&'static str, &'static str, String) {
         _ => format!(" {} for you.", render_count(waits, "task waits", "tasks wait")),
     };
     match row.state {
-        BuildState::Running => ("working", "Working", format!("It goes on by itself.{asks}")),
+        BuildState::Running => ("working", "Working", format!("It continues by itself.{asks}")),
         BuildState::Waiting => {
-            ("waiting", "Waiting for you", "All that is left needs an answer.".to_owned())
+            ("waiting", "Waiting for you", "All remaining work waits for your answer.".to_owned())
         }
         BuildState::Sleeping { .. } => (
             "resting",
             "Resting",
-            "The budget for now is used up. It goes on by itself.".to_owned(),
+            "The budget for now is used up. It continues by itself.".to_owned(),
         ),
         BuildState::Paused { cause } => {
             let says = match cause {
                 PauseCause::Person => "A person paused it.",
                 PauseCause::Questions => {
-                    "Too many questions are open. Answering some lets it go on."
+                    "Too many questions are open. Answering some lets it continue."
                 }
                 PauseCause::Budget => "Its budget is used up.",
             };
@@ -125,7 +125,7 @@ fn describe_build(row: &BuildRow) -> (&'static str, &'static str, String) {
             ("done", "Done", format!("{left} not done."))
         }
         BuildState::Completed => ("done", "Done", "Everything is done.".to_owned()),
-        BuildState::Failed => ("failed", "Could not go on", "The report says why.".to_owned()),
+        BuildState::Failed => ("failed", "Failed", "The report says why.".to_owned()),
         BuildState::Cancelled => ("ended", "Ended", "A person ended it.".to_owned()),
     }
 }

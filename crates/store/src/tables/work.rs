@@ -10,6 +10,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
+use unstuck_core::tell::BuildTally;
 use unstuck_core::time::Time;
 
 /// A build in its current state.
@@ -58,6 +59,11 @@ impl BuildRow {
     /// runtime, and not a client of the MCP server.
     pub const fn is_performed_here(&self) -> bool {
         !self.standing && self.session.is_none() && !self.client
+    }
+
+    /// Returns the progress of its tasks.
+    pub const fn tally(&self) -> BuildTally {
+        BuildTally { done: self.done, not_done: self.not_done, waiting: self.parked }
     }
 
     pub(super) fn from_build(build: &Build, at: Time) -> Self {

@@ -77,7 +77,7 @@ fn task_standing(build: &BuildRow, task: &TaskRow, is_there: bool) -> Dependency
         _ if build.state.has_ended() => not_done_standing(task.spec.file.as_deref()),
         _ => DependencyState::NotThere {
             why: NOT_DONE.to_owned(),
-            way: format!("`unstuck resume` goes on with it in {id}"),
+            way: format!("`unstuck resume` continues it in {id}"),
         },
     }
 }

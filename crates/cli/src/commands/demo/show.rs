@@ -43,7 +43,7 @@ pub(super) fn write_opening(
         )?;
     }
     if goes_on {
-        writeln!(out, "{DIM}An earlier night was cut short: it goes on.{DIM:#}")?;
+        writeln!(out, "{DIM}An earlier night was interrupted; it continues.{DIM:#}")?;
     }
     writeln!(out)
 }
@@ -70,7 +70,7 @@ pub(super) fn write_kill(out: &mut impl Write) -> io::Result<()> {
 pub(super) fn write_read_back(out: &mut impl Write, at: Time, events: u64) -> io::Result<()> {
     writeln!(
         out,
-        "  {DIM}{}{DIM:#}  {DIM}▸{DIM:#} {events} events read back by another process; it goes on.",
+        "  {DIM}{}{DIM:#}  {DIM}▸{DIM:#} {events} events read back by another process; work continues.",
         when::render_second(at)
     )
 }

@@ -48,7 +48,7 @@ pub(super) const CHECKS: [DrillCheck; 9] = [
     },
     DrillCheck {
         name: "hung-agent",
-        promise: "an agent that hangs is ended, and the work goes on",
+        promise: "an agent that hangs is ended, and the work continues",
         what: DrillFailure::HungAgent,
     },
     DrillCheck {
@@ -63,7 +63,7 @@ pub(super) const CHECKS: [DrillCheck; 9] = [
     },
     DrillCheck {
         name: "killed",
-        promise: "killed in the middle, it goes on and leaves nothing behind",
+        promise: "killed in the middle, it continues and leaves nothing behind",
         what: DrillFailure::Killed,
     },
     DrillCheck {

@@ -81,7 +81,10 @@ impl JobReporter {
             recorded.event,
             Event::RunStarted { .. }
                 | Event::TaskDone { .. }
-                | Event::TaskParked { .. }
+                | Event::QuestionAsked { .. }
+                | Event::JobMissed { .. }
+                | Event::JobHeld { .. }
+                | Event::JobReleased { .. }
                 | Event::BuildCompleted { .. }
                 | Event::BuildFailed { .. }
                 | Event::BuildCancelled { .. }
@@ -124,7 +127,7 @@ impl JobReporter {
     }
 
     pub(super) fn report_all_paused(&self) {
-        self.write_words("all jobs are paused. `unstuck resume` lets them go on.");
+        self.write_words("all jobs are paused. `unstuck resume` continues them.");
     }
 
     pub(crate) fn report_ending(&self) {

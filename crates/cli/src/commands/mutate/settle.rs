@@ -191,7 +191,7 @@ fn render_hindrance(hindrance: Hindrance) -> String {
              it happened. `unstuck status` shows which."
                 .to_owned()
         }
-        Hindrance::Paused => "all jobs are paused. `unstuck resume` lets them go on.".to_owned(),
+        Hindrance::Paused => "all jobs are paused. `unstuck resume` continues them.".to_owned(),
         Hindrance::Question(question) => {
             format!(
                 "all jobs wait for an answer. `unstuck inbox show {question}` shows the question."

@@ -178,7 +178,9 @@ impl BuildBoard {
                             when::render_until(until, now)
                         )
                     }
-                    Some(GateState::Probing { .. }) => "seeing if the account is ready".to_owned(),
+                    Some(GateState::Probing { .. }) => {
+                        "checking whether the account is available".to_owned()
+                    }
                     _ => stand::render_task_state(&row.moved.state, TaskPerformer::AtWork, now),
                 }
             }
@@ -190,12 +192,12 @@ impl BuildBoard {
     fn render_work(&self, row: &TaskRow, run: RunId) -> String {
         let said = self.said.get(&row.id).map(String::as_str);
         let doing = match self.steps.get(&run) {
-            Some(Step::AwaitMerge) => "in line to be checked",
+            Some(Step::AwaitMerge) => "waiting for its turn to be checked",
             Some(Step::Check) => "being checked",
             Some(Step::Commit) => "being committed",
             Some(Step::Mutate { .. }) => "performing its actions",
             Some(Step::Emit) => "nearly done",
-            Some(Step::TakeBack) => "being taken back",
+            Some(Step::TakeBack) => "being reverted",
             Some(Step::Attempt { .. } | Step::Repair { .. } | Step::Execute) | None => {
                 said.unwrap_or("the agent is at work")
             }

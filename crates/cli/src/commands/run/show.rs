@@ -352,7 +352,7 @@ impl<'a> RunOutput<'a> {
             RunOutputKind::Lines => {}
         }
         if *ending == BuildsEnding::NothingToDo {
-            return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
+            return Ok(writeln!(self.terminal.styled(), "There is nothing to continue.")?);
         }
         let branch = own_tree::own_branch(self.project).await;
         let rows = self.load_rows().await?;

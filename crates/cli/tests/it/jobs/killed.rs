@@ -29,7 +29,7 @@ fn a_firing_goes_on_after_the_watcher_was_killed() {
     stage.hear("up");
     watcher.kill();
     let mut watcher = Watcher::start(&stage);
-    watcher.hear("pay: done");
+    watcher.hear("“pay” is done.");
     assert_eq!(watcher.interrupt(), Some(130));
     let history = history(&stage, "pay");
     let first = &history[0]["attempts"];
@@ -64,7 +64,7 @@ fn the_watcher_takes_over_when_the_holder_of_the_project_ends() {
     assert_eq!(jobs(&stage, &["pause", "long"]).exit, 0);
     assert_eq!(stage.wrote("begun"), "begun\n", "what runs is not begun again");
     stage.let_go("go");
-    watcher.hear("long: done");
+    watcher.hear("“long” is done.");
     assert_eq!(watcher.interrupt(), Some(130));
     let history = history(&stage, "long");
     assert_eq!(history[0]["attempts"].as_array().unwrap().len(), 1, "{history:#}");

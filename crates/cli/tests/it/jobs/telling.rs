@@ -27,9 +27,10 @@ fn a_refused_login_says_what_to_renew() {
     assert!(status.contains("AUTH_INVALID:"), "{status}");
     let log = unstuck(&stage, &["log"]);
     for line in [
-        "nightly-sync: runs",
-        "nightly-sync: starts (r0)",
-        "nightly-sync: needs you to replace the key or password for github.com: question q0",
+        "“nightly sync” is due. (nightly-sync)",
+        "Running “nightly sync”. (nightly-sync, r0)",
+        "Asked you about “nightly sync”: the account refused the key. (nightly-sync, q0, AUTH_INVALID, \
+         replace the key or password for github.com)",
     ] {
         assert!(log.contains(line), "{line}: {log}");
     }
@@ -37,7 +38,7 @@ fn a_refused_login_says_what_to_renew() {
     let question = stage.question();
     let said = &question.text;
     assert!(said.problem.contains("GitHub refused the key"), "{said:?}");
-    assert!(said.recommended_text.contains("that GitHub takes"), "{said:?}");
+    assert!(said.recommended_text.contains("that GitHub accepts"), "{said:?}");
     assert!(lint_text(&said.problem).is_empty() && lint_text(&said.recommended_text).is_empty());
 }
 
@@ -50,7 +51,7 @@ fn a_script_names_the_account_itself() {
     let listed = jobs(&stage, &[]).stdout;
     assert!(listed.contains("waiting for you to renew the login for the shop"), "{listed}");
     let said = stage.question().text;
-    assert!(said.problem.contains("The login for the shop has run out."), "{said:?}");
+    assert!(said.problem.contains("The login for the shop has expired."), "{said:?}");
 }
 
 #[test]
@@ -59,9 +60,9 @@ fn a_wait_and_a_second_start_read_like_sentences() {
     let stage = project(&format!("[[job]]\nname = \"net\"\nrun = \"{script}\"\n"));
     assert_eq!(jobs(&stage, &["run", "net", "-q"]).exit, 0);
     let log = unstuck(&stage, &["log"]);
-    assert!(log.contains("net: waits until ") && log.contains(", then tries again: "), "{log}");
-    assert!(log.contains("net: starts again (r1, after r0)"), "{log}");
-    assert!(log.contains("net: done\n"), "{log}");
+    assert!(log.contains("Trying “net” again in "), "{log}");
+    assert!(log.contains("Running “net” again. (r1 after r0)"), "{log}");
+    assert!(log.contains("“net” is done.\n"), "{log}");
 }
 
 #[test]

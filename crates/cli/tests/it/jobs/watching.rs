@@ -18,9 +18,9 @@ schedule = \"every second\"
 fn jobs_run_at_their_times_and_their_output_is_kept() {
     let stage = project(EVERY_SECOND);
     let mut watcher = Watcher::start(&stage);
-    watcher.hear("mail: runs");
-    watcher.hear("mail: done");
-    watcher.hear("mail: done");
+    watcher.hear("Running “mail”.");
+    watcher.hear("“mail” is done.");
+    watcher.hear("“mail” is done.");
     let second = jobs(&stage, &["--watch"]);
     assert!(second.exit == 75 && second.stderr.contains("jobs --watch` (process"), "{second}");
     let listed = jobs(&stage, &[]);
@@ -44,12 +44,12 @@ fn what_runs_is_ended_with_the_watcher_and_begins_again() {
         "[[job]]\nname = \"long\"\nrun = \"{script}\"\nschedule = \"every second\"\n"
     ));
     let mut watcher = Watcher::start(&stage);
-    watcher.hear("long: runs");
+    watcher.hear("Running “long”.");
     assert_eq!(watcher.interrupt(), Some(130));
     assert!(stage.run_locks().is_empty(), "nothing is left running");
     fs::write(stage.path("calm"), "").unwrap();
     let mut watcher = Watcher::start(&stage);
-    watcher.hear("long: done");
+    watcher.hear("“long” is done.");
     assert_eq!(watcher.interrupt(), Some(130));
 }
 
@@ -59,7 +59,7 @@ fn secrets_do_not_reach_the_output_that_is_kept() {
         "[[job]]\nname = \"leak\"\nrun = \"echo key sk-ant-api03-$(printf a%.0s $(seq 95))\"\nschedule = \"1s\"\n",
     );
     let mut watcher = Watcher::start(&stage);
-    watcher.hear("leak: done");
+    watcher.hear("“leak” is done.");
     watcher.interrupt();
     let log = fs::read_to_string(stage.path(".unstuck/logs/leak/1.log")).unwrap();
     assert!(log.contains("[redacted") && !log.contains("aaaaaaaa"), "{log}");
@@ -96,16 +96,16 @@ fn a_change_of_the_settings_is_taken_over_and_what_runs_goes_on() {
     write(&format!("{changed}{more}"));
     watcher.hear("the settings have changed; new: more; changed: long.");
     stage.let_go("go");
-    watcher.hear("long: done");
+    watcher.hear("“long” is done.");
     assert_eq!(stage.wrote("begun"), "begun\n", "what ran was neither ended nor begun again");
-    watcher.hear("more: done");
-    watcher.hear("long: done");
+    watcher.hear("“more” is done.");
+    watcher.hear("“long” is done.");
     assert!(stage.wrote("again").starts_with("again\n"));
     // A file of its own, in a folder that was not there.
     fs::create_dir(stage.path("jobs")).unwrap();
     fs::write(stage.path("jobs/third.md"), "---\nrun: \"true\"\nschedule: 1s\n---\n").unwrap();
     watcher.hear("new: third.");
-    watcher.hear("third: done");
+    watcher.hear("“third” is done.");
     write("");
     watcher.hear("gone: long, more.");
     assert_eq!(watcher.interrupt(), Some(130));
@@ -125,17 +125,17 @@ fn a_job_in_an_outage_keeps_its_schedule_and_goes_on_when_the_outage_ends() {
     let stage = project(NEEDS_A_SERVICE);
     let mut watcher = Watcher::start(&stage);
     for _ in 0..3 {
-        watcher.hear("sync: gave up this time: ");
+        watcher.hear("Gave up on “sync” this time: ");
     }
-    watcher.hear("sync: runs");
+    watcher.hear("Running “sync”.");
     let question = stage.question();
     assert_eq!(question.kind, QuestionKind::Passing);
     let shown = stage.unstuck(&["inbox", "show", &question.id.to_string()]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Try again") && shown.contains("I keep its schedule"), "{shown}");
     fs::write(stage.path("up"), "").unwrap();
-    watcher.hear("sync: done");
-    watcher.hear("sync: done");
+    watcher.hear("“sync” is done.");
+    watcher.hear("“sync” is done.");
     assert_eq!(stage.questions()[0].status, QuestionStatus::Withdrawn);
     assert_eq!(watcher.interrupt(), Some(130));
     assert!(stage.wrote("synced").starts_with("x\nx\n"));
@@ -146,10 +146,10 @@ fn a_short_outage_is_no_question_and_how_soon_there_is_one_can_be_set() {
     let stage = project(&format!("{NEEDS_A_SERVICE}alert_after = {{ firings = 50 }}\n"));
     let mut watcher = Watcher::start(&stage);
     for _ in 0..4 {
-        watcher.hear("sync: gave up this time: ");
+        watcher.hear("Gave up on “sync” this time: ");
     }
     assert_eq!(stage.questions().len(), 0);
     fs::write(stage.path("up"), "").unwrap();
-    watcher.hear("sync: done");
+    watcher.hear("“sync” is done.");
     assert_eq!(watcher.interrupt(), Some(130));
 }

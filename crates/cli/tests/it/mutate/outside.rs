@@ -203,5 +203,5 @@ fn an_action_that_waits_for_paused_jobs_says_how_to_let_it_go_on() {
     let ran = run(&stage, &["--key", "k", "--max-wait", "1s"], "echo x >>sent");
     assert_eq!((ran.status.code(), stage.wrote("sent").as_str()), (Some(4), ""));
     let said = text(&ran.stderr);
-    assert!(said.contains("`unstuck resume` lets them go on"), "{said}");
+    assert!(said.contains("`unstuck resume` continues them"), "{said}");
 }

@@ -103,7 +103,7 @@ fn with_nothing_left_to_do_it_says_so() {
     stage.commit();
     assert_eq!(stage.run(&["run", "write a"]).exit, 0);
     let ran = stage.run(&["resume"]);
-    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "There is nothing to go on with.\n"));
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "There is nothing to continue.\n"));
 }
 
 #[test]

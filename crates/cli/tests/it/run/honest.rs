@@ -175,7 +175,7 @@ fn a_task_that_needs_no_change_says_so_everywhere() {
     stage.commit();
     let ran = stage.run(&["run", "plan.md"]);
     assert_eq!(ran.exit, 0, "{ran}");
-    assert!(ran.stdout.contains("“Log in” needs no change."), "{ran}");
+    assert!(ran.stdout.contains("“Log in” needs no change: "), "{ran}");
     assert!(ran.stdout.contains("build b0: 1 task needed no change"), "{ran}");
     assert!(!ran.stdout.contains("The work is on the branch"), "{ran}");
     let status = stage.run(&["status"]);

@@ -41,8 +41,8 @@ fn an_agent_that_changed_nothing_is_asked_once_and_then_needs_no_change() {
     let last = stage.journal.last().unwrap();
     assert!(matches!(last.event, Event::BuildCompleted { .. }));
     let done = stage.journal.iter().find(|known| matches!(known.event, Event::TaskDone { .. }));
-    let said = tell::narrate_event(&stage.state, &stage.policy, done.unwrap());
-    assert_eq!(said.as_deref(), Some("“Task a” needs no change."));
+    let said = tell::narrate_event(&stage.state, done.unwrap());
+    assert_eq!(said.as_deref(), Some("“Task a” needs no change: “It is there already.”"));
 }
 
 #[test]

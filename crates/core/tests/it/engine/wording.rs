@@ -12,7 +12,7 @@ use unstuck_core::tell;
 
 use crate::engine::stage::{Stage, approach_no, fault, needing, red, task};
 
-const GOES_ON: &str = "goes on";
+const CONTINUES: &str = " continues.";
 
 fn read(stage: &Stage, question: &Question) -> QuestionText {
     tell::question_text(&stage.state, question, stage.now)
@@ -39,20 +39,20 @@ fn other_work_goes_on_only_where_there_is_some() {
     let mut alone = Stage::tasks(&["a"]);
     alone.red("a", "boom");
     alone.fails("a", refused());
-    assert!(!newest(&alone).contains(GOES_ON), "{}", newest(&alone));
+    assert!(!newest(&alone).contains(CONTINUES), "{}", newest(&alone));
 
     let mut beside = Stage::tasks(&["a", "b"]);
     beside.fails("a", refused());
-    assert!(newest(&beside).contains(GOES_ON), "{}", newest(&beside));
+    assert!(newest(&beside).contains(CONTINUES), "{}", newest(&beside));
     beside.succeed("b");
-    assert!(!newest(&beside).contains(GOES_ON), "{}", newest(&beside));
+    assert!(!newest(&beside).contains(CONTINUES), "{}", newest(&beside));
 
     // What needs it waits as well.
     let mut needed = Stage::new();
     needed.build(vec![task("a"), needing("b", &["a"])]);
     needed.fails("a", refused());
     let said = newest(&needed);
-    assert!(!said.contains(GOES_ON) && said.contains("1 task that needs it waits too"), "{said}");
+    assert!(!said.contains(CONTINUES) && said.contains("1 task that needs it waits too"), "{said}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn the_question_that_pauses_the_build_does_not_say_that_other_work_goes_on() {
     }
     let fifth = stage.state.questions().find(|question| question.tasks == [stage.id("e")]).unwrap();
     let text = read(&stage, fifth);
-    assert!(!text.problem.contains(GOES_ON), "{}", text.problem);
+    assert!(!text.problem.contains(CONTINUES), "{}", text.problem);
     assert!(text.problem.contains("The build is paused"), "{}", text.problem);
 }
 
@@ -72,7 +72,7 @@ fn a_job_that_waits_says_nothing_of_other_work_where_there_is_none() {
     let mut stage = Stage::new();
     stage.job("nightly", JobSpec::default());
     stage.fails("nightly", fault(Code::AuthInvalid, "the key was refused"));
-    assert!(!newest(&stage).contains(GOES_ON), "{}", newest(&stage));
+    assert!(!newest(&stage).contains(CONTINUES), "{}", newest(&stage));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_task_is_called_by_its_title_in_what_a_choice_leads_to() {
     let mut stage = Stage::tasks(&["a", "b"]);
     stage.fails("a", fault(Code::AuthInvalid, "the key was refused"));
     let said = newest(&stage);
-    assert!(said.contains("I leave out “Task a”."), "{said}");
+    assert!(said.contains("I skip “Task a”."), "{said}");
     assert!(!said.contains("this task"), "{said}");
 }
 
@@ -118,8 +118,7 @@ fn an_answer_is_told_with_the_persons_own_words() {
     stage.fails("a", fault(Code::PreconditionInput, "with tax?"));
     let question = stage.question().id;
     stage.answer_to(question, Decision::ProvideGuidance, Some("with tax, as `net_total()` does"));
-    let policy = Policy::default();
-    let told = stage.journal.iter().filter_map(|r| tell::narrate_event(&stage.state, &policy, r));
+    let told = stage.journal.iter().filter_map(|r| tell::narrate_event(&stage.state, r));
     let told: Vec<String> = told.collect();
     assert!(told.iter().any(|said| said.contains("“with tax, as `net_total()` does”")), "{told:?}");
 }

@@ -24,12 +24,12 @@ fn the_first_line_tells_the_truth() {
         (
             BuildState::Waiting,
             vec![TaskState::Done, parked, left, failed],
-            "So far, 1 of 4 tasks shipped. 1 waits for you. 1 failed. 1 was left out.",
+            "So far, 1 of 4 tasks shipped. 1 waits for you. 1 failed. 1 was skipped.",
         ),
         (
             BuildState::Failed,
             vec![TaskState::Cancelled; 3],
-            "Nothing shipped: none of 3 tasks is done. 3 were not finished.",
+            "Nothing shipped: none of 3 tasks is done. 3 were cancelled.",
         ),
         (
             BuildState::Running,
@@ -48,18 +48,15 @@ fn a_build_that_stands_still_or_broke_says_why() {
     let pause = |cause| BuildState::Paused { cause };
     let cases = [
         (BuildState::Completed, vec![]),
-        (BuildState::Cancelled, vec!["The build was ended, as you asked."]),
-        (BuildState::Waiting, vec!["All that is left waits for you."]),
+        (BuildState::Cancelled, vec!["The build is cancelled, as you asked."]),
+        (BuildState::Waiting, vec!["All remaining work waits for your answer."]),
         (pause(PauseCause::Person), vec!["The build is paused, as you asked."]),
         (
             pause(PauseCause::Budget),
-            vec!["The build is paused, because its budget has no room left."],
+            vec!["The build is paused: its budget has no room for the next step."],
         ),
-        (BuildState::Running, vec!["It is not running now; the next start goes on."]),
-        (
-            BuildState::Failed,
-            vec!["The build could not go on, because a setting had a value that cannot work."],
-        ),
+        (BuildState::Running, vec!["It is not running now and continues at the next start."]),
+        (BuildState::Failed, vec!["The build failed: a setting had a value that cannot work."]),
     ];
     for (state, remarks) in cases {
         let mut facts = facts(state, vec![]);
@@ -84,10 +81,10 @@ fn what_was_not_done_has_a_reason() {
     assert_eq!(
         why,
         [
-            "It failed, because something inside Unstuck went wrong.",
-            "It was left out, because it needs “Deploy”.",
-            "It was left out, because you did not allow what it needs.",
-            "It was cancelled with the build.",
+            "Failed: something inside Unstuck went wrong.",
+            "Skipped: it needs “Deploy”.",
+            "Skipped: you did not allow what it needs.",
+            "Cancelled with its build.",
         ]
     );
     assert_eq!(report.not_done[0].code, Some(Code::InternalError));

@@ -115,7 +115,7 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     stage.answer(Decision::Deny).await;
     stage.ended().await;
     let report = stage.report().await;
-    assert_eq!(report.headline, "1 of 2 tasks shipped. 1 was left out.");
-    assert_eq!(report.not_done[0].why, "It was left out, because you did not allow what it needs.");
+    assert_eq!(report.headline, "1 of 2 tasks shipped. 1 was skipped.");
+    assert_eq!(report.not_done[0].why, "Skipped: you did not allow what it needs.");
     assert_eq!(report.waiting, []);
 }

@@ -160,7 +160,7 @@ mod tests {
     fn hands() -> BrowseCard {
         BrowseCard {
             id: QuestionId(0),
-            kind: "needs your hands",
+            kind: "needs a fix",
             facts: "asked 12 min ago · 1 task waits: Deploy the preview".to_owned(),
             problem:
                 "I was working on “Deploy the preview”. The hosting account did not accept the key. \

@@ -9,7 +9,7 @@ use unstuck_core::time::Time;
 use crate::commands::exec::{JobReporter, MessageFormat};
 use crate::error::CliError;
 use crate::project::{self, LocalProject};
-use crate::render::{self, render_job_event, when, words, write_event_json};
+use crate::render::{self, when, words, write_event_json};
 
 /// Writes messages, one line at a time.
 #[derive(Clone, Copy)]
@@ -67,31 +67,23 @@ impl WatchOutput<'_> {
             let _ = write_event_json(&mut io::stdout(), self.project.name(), recorded);
             return Ok(());
         }
-        match (&recorded.event, narration) {
-            (Event::TaskParked { question, .. }, _) => {
-                self.write_line(&format!("{name}: needs you"));
+        if let Some(narration) = narration {
+            // A title from a goal does not tell which job of the settings it is.
+            let of = if narration.contains(name.as_str()) {
+                String::new()
+            } else {
+                format!(" ({name})")
+            };
+            self.write_line(&format!("{narration}{of}"));
+        }
+        match &recorded.event {
+            Event::TaskParked { question, .. } => {
                 teller.show_question(*question, None).await?;
             }
-            (Event::QuestionAsked { question }, _)
-                if matches!(question.subject, Subject::Job(_)) =>
-            {
-                self.write_line(&format!("{name}: keeps failing and is tried again"));
+            Event::QuestionAsked { question } if matches!(question.subject, Subject::Job(_)) => {
                 teller.show_question(question.id, None).await?;
             }
-            (
-                Event::JobFired { .. }
-                | Event::JobMissed { .. }
-                | Event::JobHeld { .. }
-                | Event::JobReleased { .. }
-                | Event::TaskBackingOff { .. }
-                | Event::TaskDone { .. },
-                _,
-            ) => {
-                let phrase = render_job_event(recorded, None).unwrap_or_default();
-                self.write_line(&format!("{name}: {phrase}"));
-            }
-            (Event::RunStarted { .. }, _) | (_, None) => {}
-            (_, Some(narration)) => self.write_line(&format!("{name}: {narration}")),
+            _ => {}
         }
         Ok(())
     }
