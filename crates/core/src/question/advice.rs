@@ -39,10 +39,9 @@ fn look_first(asked: &QuestionFacts<'_>) -> String {
     let place = asked.look_at.and_then(|place| quote_words(place, VALUE_CHARS_MAX));
     match place {
         Some(place) => format!(
-            "Please look at {place} first: only there it shows if it happened. Then choose what you \
-             saw."
+            "Please look at {place} first: it shows whether it happened. Then choose what you saw."
         ),
-        None => "Please look first at the place where it would show. Then choose what you saw."
+        None => "Please look first where the result would be visible. Then choose what you saw."
             .to_owned(),
     }
 }
@@ -59,12 +58,12 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
         return format!("Please {what}, then tell me to try again.");
     }
     if asked.setup_ended.is_some() {
-        return "Please put right what the command needs, or change “run.setup” in the settings. Then \
+        return "Please fix what the command needs, or change “run.setup” in the settings. Then \
                 tell me to try again."
             .to_owned();
     }
     if asked.check_ended.is_some() {
-        return "Please see in its output what it waits for, or give it more time with \
+        return "Please look in its output for what it waits for, or give it more time with \
                 “validate.timeout” in the settings. Then tell me to try again."
             .to_owned();
     }
@@ -106,10 +105,10 @@ fn credential_advice(asked: &QuestionFacts<'_>) -> Option<String> {
 /// Returns what a person can do by hand if the account of the login or permission is known.
 fn account_advice(code: Code, account: &str) -> Option<String> {
     Some(match code {
-        Code::AuthInvalid => format!("put in a key or password that {account} takes"),
+        Code::AuthInvalid => format!("provide a key or password that {account} accepts"),
         Code::AuthExpired => format!("log in to {account} again"),
         Code::AuthMissing => format!("add the key or password for {account}"),
-        Code::ToolAccessDenied => format!("give this account the right to do it at {account}"),
+        Code::ToolAccessDenied => format!("give this account the permission for it at {account}"),
         Code::ToolQuota => format!("change the plan at {account} or wait for the limit to clear"),
         _ => return None,
     })
@@ -120,12 +119,12 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
     match kind {
         QuestionKind::Hands => (
             Decision::ProvideCredentials,
-            "Please look at the repair and take it over if you like it. Then tell me to try again.",
+            "Please look at the repair and merge it if it is right. Then tell me to try again.",
         ),
         QuestionKind::Ok if asked.is_expected => (
             Decision::AllowOnce,
-            "The task asks to remove something, so its tests may well go with it. If the numbers fit, \
-             allow it this once.",
+            "The task asks to remove something, so some tests may go with it. If the change looks \
+             right, allow it this once.",
         ),
         QuestionKind::Ok => permission_advice(code, asked.risk, asked.what.is_some()),
         QuestionKind::Choice if asked.is_passing() => transient_advice(code),
@@ -133,22 +132,23 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
         QuestionKind::Choice | QuestionKind::Happened => choice_advice(code, reason),
         QuestionKind::Ours => (
             Decision::TryAgain,
-            "Try again once. If it comes back, leave it out and show support the details.",
+            "Try again once. If it fails again, leave it out and show support the details.",
         ),
         QuestionKind::Paused => paused_advice(reason),
         QuestionKind::RedBase => (
             Decision::Belongs,
-            "If you cannot tell, this choice is the safe one: nothing lands while a check fails.",
+            "If you cannot tell, this choice is safe: nothing lands while a check fails.",
         ),
         QuestionKind::Passing => match reason {
             Reason::KeepsFailing { .. } => (
                 Decision::TryAgain,
-                "Please see if the service is up. If it is, let me try again now; if not, I go on \
-                 trying by myself.",
+                "Please check whether the service is up. If it is, let me try again now. If not, \
+                 I keep trying by myself.",
             ),
             _ => (
                 Decision::TryAgain,
-                "Please see why it was ended, such as too little memory. Then let me try again.",
+                "Please find out why it was ended, for example by too little memory. Then let me \
+                 try again.",
             ),
         },
     }
@@ -163,15 +163,15 @@ const fn transient_advice(code: Option<Code>) -> (Decision, &'static str) {
             | Code::ProviderUsageLimit
             | Code::ProviderApiError
             | Code::ProviderCrash,
-        ) => "This may well pass by itself. Let me try again, or name another AI service to use.",
+        ) => "This may pass by itself. Let me try again, or name another AI service to use.",
         Some(Code::IterationTimeout | Code::OperationTimeout | Code::EnvTimeout) => {
-            "Let me try again. If the step needs more time or can be left aside, tell me."
+            "Let me try again. If the step needs more time or can be skipped, tell me."
         }
         Some(Code::GitLocked) => {
             "Please close other programs that use the project, then let me try again."
         }
         Some(Code::ToolCrash) => "Let me try again, or tell me what to use in its place.",
-        _ => "Please see if the service is up, then let me try again.",
+        _ => "Please check whether the service is up, then let me try again.",
     };
     (Decision::TryAgain, said)
 }
@@ -181,10 +181,10 @@ const fn script_advice(code: Option<Code>, reason: Reason) -> (Decision, &'stati
     match (code, reason) {
         (Some(Code::ToolMissing), Reason::RepairBudgetExhausted { repairs: 0 }) => (
             Decision::TryAgain,
-            "Please install the program or put the script right, then let me run it again.",
+            "Please install the program or fix the script, then let me run it again.",
         ),
         (_, Reason::RepairBudgetExhausted { repairs: 0 }) => {
-            (Decision::TryAgain, "Please put the script right, then let me run it again.")
+            (Decision::TryAgain, "Please fix the script, then let me run it again.")
         }
         _ => (Decision::ProvideGuidance, HINT),
     }
@@ -193,11 +193,11 @@ const fn script_advice(code: Option<Code>, reason: Reason) -> (Decision, &'stati
 /// Returns what a person can do by hand about a code.
 const fn hands_advice(code: Option<Code>) -> &'static str {
     let Some(code) = code else {
-        return "Please put right what is in the way, then tell me to try again.";
+        return "Please fix what is in the way, then tell me to try again.";
     };
     match code {
         Code::AuthInvalid => {
-            "Please put in a key or password that works, then tell me to try again."
+            "Please provide a key or password that works, then tell me to try again."
         }
         Code::AuthExpired => "Please log in again, then tell me to try again.",
         Code::AuthMissing => "Please add the key or password, then tell me to try again.",
@@ -211,16 +211,16 @@ const fn hands_advice(code: Option<Code>) -> &'static str {
             "Please add credit or raise the spending cap, then tell me to try again."
         }
         Code::GitStatusFailed => {
-            "Please see if the project folder opens and is whole, then tell me to try again."
+            "Please check that the project folder can be read, then tell me to try again."
         }
         Code::GitCommitFailed => {
-            "Please see why the project does not take new work, then tell me to try again. My copy \
+            "Please find out why the work cannot be committed, then tell me to try again. My copy \
              of the work is safe."
         }
-        Code::EnvDiskFull => "Please make some room on the disk, then tell me to try again.",
+        Code::EnvDiskFull => "Please free some space on the disk, then tell me to try again.",
         Code::ToolAccessDenied => {
-            "Please see in its output what it was refused, and give it that right. Then tell me to \
-             try again."
+            "Please look in its output for what it was refused, and give it that permission. Then \
+             tell me to try again."
         }
         Code::ToolQuota => {
             "Please change the plan or wait for the limit to clear, then tell me to try again."
@@ -228,7 +228,7 @@ const fn hands_advice(code: Option<Code>) -> &'static str {
         Code::PreconditionMissing => {
             "Please create what is missing or tell the task where it is, then tell me to try again."
         }
-        _ => "Please put right what is in the way, then tell me to try again.",
+        _ => "Please fix what is in the way, then tell me to try again.",
     }
 }
 
@@ -265,12 +265,13 @@ const fn permission_advice(
         }
         (Some(Code::PermissionFileAccess), _) => (
             Decision::ProvideGuidance,
-            "The safe choice is to go on without it. If it is what you want, allow it this once.",
+            "The safe choice is to continue without it. If it is what you want, allow it this \
+             once.",
         ),
         _ => (
             Decision::AllowOnce,
-            "It is only not on the list of what may run. If you expected it, allow it this once. If \
-             not, say no.",
+            "It is not on the list of what may run. If you expected it, allow it this once. If \
+             not, do not allow it.",
         ),
     }
 }
@@ -287,7 +288,7 @@ fn choice_advice(code: Option<Code>, reason: Reason) -> (Decision, &'static str)
     };
     match code {
         Code::PreconditionInput => {
-            (Decision::ProvideGuidance, "A short answer is all it takes. I go on with your words.")
+            (Decision::ProvideGuidance, "A short answer is enough. I continue with your words.")
         }
         Code::ProviderContextTooLong | Code::ProviderOutputLimit | Code::LogicLimit => (
             Decision::SimplerVersion,
@@ -325,17 +326,19 @@ const fn paused_advice(reason: Reason) -> (Decision, &'static str) {
     match reason {
         Reason::TooManyQuestions { .. } => (
             Decision::Continue,
-            "Please answer some of the open questions first. When few enough are left, I go on by \
-             myself.",
+            "Please answer some of the open questions first. When enough of them are answered, I \
+             continue by myself.",
         ),
         Reason::BudgetSpent { span: BudgetSpan::Task } => (
             Decision::Continue,
-            "If the task is still worth it, let me go on. You stay in charge of each new amount.",
+            "If the task is still worth it, let me continue. I ask again when that amount is \
+             spent.",
         ),
         Reason::BudgetSpent { .. } => (
             Decision::Continue,
-            "If what is left is still worth it, let me go on. You stay in charge of each new amount.",
+            "If what is left is still worth it, let me continue. I ask again when that amount is \
+             spent.",
         ),
-        _ => (Decision::Continue, "If nothing speaks against it, let me go on."),
+        _ => (Decision::Continue, "If you see no reason against it, let me continue."),
     }
 }

@@ -215,11 +215,11 @@ pub(super) fn explain_asking(asked: &QuestionFacts<'_>) -> Option<String> {
             format!("I shortened it {}, and it is still too long.", times_phrase(shortened))
         }
         Reason::TooManyDifferentErrors => {
-            "Many things went wrong in a row here, and not all in the same way.".to_owned()
+            "Many attempts in a row failed here, for different reasons.".to_owned()
         }
         Reason::TooManyCrashes { times: killed } => format!(
-            "Unstuck or the machine went down {} while I was at it. I stopped, because the work \
-             itself may be what brings it down.",
+            "Unstuck or the machine crashed {} during this work. I stopped, because the work \
+             itself may be the cause.",
             in_a_row(killed)
         ),
         Reason::KeepsFailing { firings, span: failing } => format!(
@@ -276,7 +276,7 @@ fn explain_no_retry(asked: &QuestionFacts<'_>) -> Option<&'static str> {
         {
             Some("Trying again would not help, so I am asking you right away.")
         }
-        QuestionKind::Ours => Some("I stopped it at once."),
+        QuestionKind::Ours => Some("I stopped at once."),
         _ => None,
     }
 }

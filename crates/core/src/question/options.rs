@@ -117,7 +117,7 @@ pub(super) const fn option_label(decision: Decision) -> &'static str {
         Decision::ItDidNot => "It did not, do it again",
         Decision::Skip => "Leave this step out",
         Decision::TryAgain => "Try again",
-        Decision::Continue => "Go on",
+        Decision::Continue => "Continue",
         Decision::RaiseLimit => "Raise the limit",
         Decision::Stop => "Stop here",
         Decision::Unrelated => "It has nothing to do with this work",
@@ -168,11 +168,12 @@ impl OptionsContext<'_> {
     fn guided_options(&self) -> Vec<QuestionOption> {
         if let (Risk::Destructive | Risk::Never, Some(what)) = (self.risk, self.what) {
             let guidance = format!(
-                "Do not run `{what}`, and nothing else that does the same. Reach the goal without it."
+                "Do not run `{what}`, and nothing else that does the same. Reach the goal without \
+                 it."
             );
             return vec![QuestionOption {
                 value: Decision::ProvideGuidance,
-                label: format!("Go on without it{}", self.scope_in_brackets()),
+                label: format!("Continue without it{}", self.scope_in_brackets()),
                 description:
                     "It is not run. I tell the AI helper so, and it looks for another way."
                         .to_owned(),
@@ -182,7 +183,7 @@ impl OptionsContext<'_> {
         if let (Risk::Outside, Some(what)) = (self.risk, self.what) {
             return vec![QuestionOption {
                 value: Decision::ProvideGuidance,
-                label: format!("Go on without it{}", self.scope_in_brackets()),
+                label: format!("Continue without it{}", self.scope_in_brackets()),
                 description: "I tell the AI helper so, and it looks for a way inside the project."
                     .to_owned(),
                 guidance: Some(format!(
@@ -194,7 +195,7 @@ impl OptionsContext<'_> {
         if let (Risk::Guarded, Some(what)) = (self.risk, self.what) {
             return vec![QuestionOption {
                 value: Decision::ProvideGuidance,
-                label: format!("Go on without it{}", self.scope_in_brackets()),
+                label: format!("Continue without it{}", self.scope_in_brackets()),
                 description: "I tell the AI helper so, and it looks for a way with other files."
                     .to_owned(),
                 guidance: Some(format!(
@@ -206,8 +207,8 @@ impl OptionsContext<'_> {
         if let (true, Some(what)) = (self.edits, self.what) {
             return vec![QuestionOption {
                 value: Decision::ProvideGuidance,
-                label: format!("Go on without it{}", self.scope_in_brackets()),
-                description: "I put those files back, keep a copy of the change, and go on with \
+                label: format!("Continue without it{}", self.scope_in_brackets()),
+                description: "I revert those files, keep a copy of the change, and continue with \
                               the rest of the work."
                     .to_owned(),
                 guidance: Some(leave_unchanged_guidance(what)),
@@ -217,7 +218,7 @@ impl OptionsContext<'_> {
         own.map(|words| QuestionOption {
             value: Decision::ProvideGuidance,
             label: verbatim_line(words, VALUE_CHARS_MAX),
-            description: "I go on with this answer.".to_owned(),
+            description: "I continue with this answer.".to_owned(),
             guidance: Some(words.clone()),
         })
         .collect()
@@ -246,10 +247,10 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// Returns ` All other work goes on.`, or an empty string if it does not.
+    /// Returns ` All other work continues.`, or an empty string if it does not.
     const fn other_work_phrase(&self) -> &'static str {
         match self.other_work {
-            OtherWork::GoesOn => " All other work goes on.",
+            OtherWork::GoesOn => " All other work continues.",
             OtherWork::None | OtherWork::Paused | OtherWork::Rests => "",
         }
     }
@@ -272,13 +273,15 @@ impl OptionsContext<'_> {
         let left_out = self.skipped_work_phrase();
         match decision {
             Decision::ProvideCredentials => {
-                format!("I go on where I stopped{scope}, and I see at once if it works now.")
+                format!(
+                    "I continue where I stopped{scope}, and I see at once whether it works now."
+                )
             }
             Decision::SkipFeature if matches!(self.reason, Reason::KeepsFailing { .. }) => {
-                "I leave it until its next time comes. It keeps its schedule.".to_owned()
+                "I wait for its next scheduled run.".to_owned()
             }
             Decision::SkipFeature => {
-                format!("I leave out {left_out}.{}", self.other_work_phrase())
+                format!("I skip {left_out}.{}", self.other_work_phrase())
             }
             Decision::AllowOnce if self.risk.is_action() => {
                 format!("I do it this one time{scope}. It cannot be undone.")
@@ -291,56 +294,58 @@ impl OptionsContext<'_> {
             }
             Decision::Deny if self.risk.is_action() => {
                 format!(
-                    "I do not do it{scope}. The work that is done stays, and goes on without it."
+                    "I do not do it{scope}. The finished work is kept and continues without it."
                 )
             }
             Decision::Deny => {
-                format!("I take back what was changed, keep a copy, and leave out {left_out}.")
+                format!("I revert the change, keep a copy, and skip {left_out}.")
             }
             Decision::ProvideGuidance if kind == QuestionKind::Ok => {
-                format!("Write me what to do instead{scope}. I go on with your words in hand.")
+                format!("Write what to do instead{scope}. I continue with your words.")
             }
             Decision::ProvideGuidance if self.reason == Reason::AgentAsked => {
-                format!("Answer in your own words. I go on with them{scope}.")
+                format!("Answer in your own words. I continue with them{scope}.")
             }
             Decision::ProvideGuidance if self.work == Work::Job => {
-                format!("Write me a hint. The next repair{scope} begins with your words.")
+                format!("Write a hint. The next repair{scope} starts with it.")
             }
             Decision::ProvideGuidance => format!(
-                "Write me a hint. I start again{scope} with your words in hand and a fresh set of \
-                 tries."
+                "Write a hint. I start again{scope} with your words and a fresh set of attempts."
             ),
             Decision::SimplerVersion => format!(
-                "I make a smaller version that does the main thing{scope}, with a fresh set of \
-                 tries. Some of what you asked for will be missing."
+                "I build a smaller version that does the main thing{scope}, with a fresh set of \
+                 attempts. Some of what you asked for will be missing."
             ),
             Decision::ItHappened => {
-                format!("I note it as done{scope}, do not do it again, and go on from there.")
+                format!("I record it as done{scope}, do not repeat it, and continue from there.")
             }
             Decision::ItDidNot => {
                 format!("I do it now{scope}. If it went through after all, it happens twice.")
             }
             Decision::Skip => {
-                format!("I do not do this step{scope}, and go on without it.")
+                format!("I skip this step{scope} and continue without it.")
             }
             Decision::TryAgain if kind == QuestionKind::Choice && self.work == Work::Job => {
                 format!("I run it again{scope}, right away.")
             }
             Decision::TryAgain if kind == QuestionKind::Passing => {
-                format!("I try again now{scope}, from where it stood.")
+                format!("I try again now{scope}, from where it stopped.")
             }
             Decision::TryAgain if kind == QuestionKind::Choice => {
-                format!("I go on where I stopped{scope}, right away and with a fresh set of tries.")
+                format!(
+                    "I continue where I stopped{scope}, right away and with a fresh set of \
+                     attempts."
+                )
             }
             Decision::TryAgain => {
-                format!("I start again{scope} from a clean copy. The old one is kept to look at.")
+                format!("I start again{scope} from a clean copy. The old one is kept.")
             }
             Decision::Unrelated => format!(
-                "The work counts as done{scope}, and this failure is not held against any other \
-                 task of this build."
+                "The work counts as done{scope}, and this failure is ignored for all other tasks \
+                 of this build."
             ),
             Decision::Belongs => format!(
-                "The work goes on{scope} until the check passes, with a fresh set of tries."
+                "The work continues{scope} until the check passes, with a fresh set of attempts."
             ),
             Decision::Continue => self.describe_continuing(),
             Decision::RaiseLimit => self.describe_raising(),
@@ -363,15 +368,15 @@ impl OptionsContext<'_> {
             .map_or("the same amount once more".to_owned(), |facts| facts.go_on.render_line());
         match self.reason {
             Reason::TooManyQuestions { open } => format!(
-                "I go on with what is left, and pause again after {} more question{}.",
+                "I continue with what is left, and pause again after {} more question{}.",
                 number_word(open),
                 if open == 1 { "" } else { "s" }
             ),
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} and may spend {amount}.", self.scope_phrase())
+                format!("I continue{} and may spend {amount}.", self.scope_phrase())
             }
-            Reason::BudgetSpent { .. } => format!("The build goes on and may spend {amount}."),
-            _ => format!("I go on as before{}.", self.scope_phrase()),
+            Reason::BudgetSpent { .. } => format!("The build continues and may spend {amount}."),
+            _ => format!("I continue as before{}.", self.scope_phrase()),
         }
     }
 
@@ -381,13 +386,13 @@ impl OptionsContext<'_> {
             .map_or("three times that amount again".to_owned(), |facts| facts.raise.render_line());
         match self.reason {
             Reason::TooManyQuestions { .. } => {
-                "I go on, and from now on I let more questions pile up before I pause.".to_owned()
+                "I continue, and from now on more questions may be open before I pause.".to_owned()
             }
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} and may spend {amount}.", self.scope_phrase())
+                format!("I continue{} and may spend {amount}.", self.scope_phrase())
             }
-            Reason::BudgetSpent { .. } => format!("The build goes on and may spend {amount}."),
-            _ => format!("I go on{} with a higher limit.", self.scope_phrase()),
+            Reason::BudgetSpent { .. } => format!("The build continues and may spend {amount}."),
+            _ => format!("I continue{} with a higher limit.", self.scope_phrase()),
         }
     }
 }

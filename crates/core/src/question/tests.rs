@@ -240,7 +240,7 @@ fn an_action_is_called_what_it_is_with_the_true_end_of_each_choice() {
     assert_eq!(leads(Decision::AllowOnce), Some("I do it this one time. It cannot be undone."));
     assert_eq!(
         leads(Decision::Deny),
-        Some("I do not do it. The work that is done stays, and goes on without it.")
+        Some("I do not do it. The finished work is kept and continues without it.")
     );
     let command = build_text(&asked(Risk::Irreversible)).problem;
     assert!(command.contains("run a command that cannot be undone"), "{command}");
@@ -277,7 +277,7 @@ fn only_a_task_budget_leaves_the_build_running() {
         };
         build_text(&asked).problem
     };
-    assert!(budget(BudgetSpan::Task).contains("All other work goes on."));
+    assert!(budget(BudgetSpan::Task).contains("All other work continues."));
     assert!(budget(BudgetSpan::Build).contains("The build waits for you."));
 }
 

@@ -24,15 +24,14 @@ pub const OPERATOR_TEXT_BYTES_MAX: usize = 4 * 1_024;
 const OURS: &str = "Internal error. Please contact support.";
 
 /// The sentence for a repair that is not applied automatically.
-const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
-                            files are as they were.";
+const REPAIR_READY: &str =
+    "It failed, and I have prepared a repair. I have not applied it: your own files are unchanged.";
 
 /// The sentence for any path outside the project.
-const OUTSIDE: &str =
-    "Nothing outside of the project can be changed from here, even with your yes.";
+const OUTSIDE: &str = "Nothing outside the project can be changed from here, even if you allow it.";
 
 /// The sentence for a project file that the agent program itself protects.
-const GUARDED: &str = "It guards such files by itself, so your yes cannot change that from here.";
+const GUARDED: &str = "It protects such files itself, so a permission from here changes nothing.";
 
 /// The sentence for a command that no answer can allow.
 const NEVER: &str = "That never runs here, even if you allow it, unless the settings take it off the \
@@ -202,7 +201,7 @@ impl ProblemText<'_> {
     fn describe_outside(&self) -> String {
         let what = self.asked.what.and_then(|what| quote_words(what, VALUE_CHARS_MAX));
         let what = what.map_or_else(String::new, |what| format!(": {what}"));
-        format!("The AI helper wants to change something outside of the project{what}. {OUTSIDE}")
+        format!("The AI helper wants to change something outside the project{what}. {OUTSIDE}")
     }
 
     /// Describes a refusal by the agent program itself, whatever the rules here say.
@@ -216,22 +215,21 @@ impl ProblemText<'_> {
 
     fn describe_unknown_outcome(&self) -> String {
         let step = match self.asked.what.and_then(|what| quote_words(what, VALUE_CHARS_MAX)) {
-            Some(what) => format!("one step that cannot be undone: {what}"),
-            None => "one step that cannot be undone".to_owned(),
+            Some(what) => format!("a step that cannot be undone: {what}"),
+            None => "a step that cannot be undone".to_owned(),
         };
         let unknown = match self.asked.came_back {
-            Some(_) => "What came back does not say if it happened.",
-            None => "I did not hear back, so I do not know if it happened.",
+            Some(_) => "What came back does not say whether it happened.",
+            None => "No answer came back, so I do not know whether it happened.",
         };
-        format!("It came to {step}. {unknown} I have not done it again.")
+        format!("It reached {step}. {unknown} I have not repeated it.")
     }
 
     fn describe_limit(&self) -> String {
         let span = match self.asked.reason {
             Reason::TooManyQuestions { open } => {
                 return format!(
-                    "{} wait for you at once. When so much is stuck, there may be one cause \
-                     behind it.",
+                    "{} wait for you at once. They may all have the same cause.",
                     capitalize_first(&count_noun(open, "question", "questions"))
                 );
             }
@@ -266,13 +264,13 @@ impl ProblemText<'_> {
         }
         let rest = match (asked.other_work, asked.work) {
             (OtherWork::GoesOn, _) if asked.code.is_some_and(reaches_further) => {
-                "All work that this does not hold up goes on."
+                "All work that does not need this continues."
             }
-            (OtherWork::GoesOn, _) => "All other work goes on.",
-            (OtherWork::None, Work::Task) => "There is no other work that can go on now.",
+            (OtherWork::GoesOn, _) => "All other work continues.",
+            (OtherWork::None, Work::Task) => "No other work can continue now.",
             (OtherWork::None, Work::Job) => "The job waits for you.",
             (OtherWork::Paused, _) => "The build is paused, so nothing new is started.",
-            (OtherWork::Rests, _) => "The build rests for now, so nothing new is started.",
+            (OtherWork::Rests, _) => "The build sleeps for now, so nothing new is started.",
         };
         match asked.dependants {
             0 => rest.to_owned(),

@@ -60,7 +60,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::ProviderRefused => "the AI helper says it will not do this as it is asked.",
         Code::ProviderRejected => {
-            return capitalize_first(&format!("{account} does not accept the way I call it."));
+            return capitalize_first(&format!("{account} did not accept my request."));
         }
         Code::ProviderNotAvailable => "the AI helper this work needs is not set up here.",
         Code::ProviderQuota => {
@@ -84,34 +84,32 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::ValidationRedBase => {
             let fails =
-                named("a check was red before the work began, and still fails, in no new way");
+                named("a check failed before the work began, and still fails in the same way");
             return format!("{fails} The work itself is finished. Does it belong to the work?");
         }
         Code::ScopeForbidden => {
             let changed = named("the work changed files that are off limits");
-            return format!("{changed} I took those changes back and kept a copy.");
+            return format!("{changed} I reverted those changes and kept a copy.");
         }
         Code::ScopeOutsideAllowed => {
             let changed = named("the work changed files outside the part it may touch");
-            return format!("{changed} I took those changes back and kept a copy.");
+            return format!("{changed} I reverted those changes and kept a copy.");
         }
-        Code::ScopeUserDenied => "you did not allow a change, so I took it back and kept a copy.",
+        Code::ScopeUserDenied => "you did not allow a change, so I reverted it and kept a copy.",
         Code::ConfigInvalid => "one of the settings has a value that cannot work.",
         Code::ConfigMissing => "the file with the settings is not there.",
         Code::ConfigEnvVarMissing => "the settings need a value that is not set on this machine.",
         Code::ConfigParseError => "I cannot read a file with settings or tasks.",
         Code::GitStatusFailed => {
-            "I cannot see what has changed in the project. I let nothing pass that I cannot check."
+            "I cannot list what has changed in the project, so I let nothing pass."
         }
         Code::GitCommitFailed => {
             "I cannot save the finished work into the project. Its files stay in the folder it was done in."
         }
-        Code::GitPushFailed => "I could not send the finished work to where it is shared.",
-        Code::GitLocked => "another program is holding on to the project and does not let go.",
+        Code::GitPushFailed => "I could not push the finished work.",
+        Code::GitLocked => "another program has locked the project.",
         Code::GitConflict => "this work and other work change the same lines in different ways.",
-        Code::GitRevertFailed => {
-            "I could not take a change back, so I put the work aside, as it is."
-        }
+        Code::GitRevertFailed => "I could not revert a change, so I left the work as it is.",
         Code::PermissionSkipDenied => {
             "the AI helper wants to work without asking first, and the rules here forbid it."
         }
@@ -119,13 +117,13 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("the AI helper wants to run a command that the rules here do not allow");
         }
         Code::PermissionFileAccess => {
-            let said = named("the work has changed something that needs your yes first");
+            let said = named("the work has changed something that needs your approval first");
             return about.why.map_or(said.clone(), |why| format!("{said} {why}"));
         }
         Code::AuthInvalid => {
             return capitalize_first(&describe_refusal(account, about));
         }
-        Code::AuthExpired => return format!("The login for {account} has run out."),
+        Code::AuthExpired => return format!("The login for {account} has expired."),
         Code::AuthMissing => return format!("I have no key or password for {account}."),
         Code::NetworkUnreachable => return format!("I cannot reach {account}."),
         Code::NetworkTimeout => {
@@ -134,7 +132,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::NetworkUnavailable => {
             return capitalize_first(&format!("{account} is down at the moment."));
         }
-        Code::EnvConnection => return format!("A command cannot get through to {account}."),
+        Code::EnvConnection => return format!("A command cannot reach {account}."),
         Code::EnvTimeout => {
             return format!("A command waits too long for an answer from {account}.");
         }
@@ -144,9 +142,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
                 "{account}, which a command needs, is down at the moment."
             ));
         }
-        Code::EnvRegistry => "the service that hands out ready-made parts is down at the moment.",
+        Code::EnvRegistry => "the service with the ready-made packages is down at the moment.",
         Code::EnvDiskFull if about.what.is_some() => {
-            return named("there is too little room on the disk to begin");
+            return named("there is too little space on the disk to begin");
         }
         Code::EnvDiskFull => "the disk is full, so nothing more can be saved.",
         Code::ToolRateLimit => {
@@ -154,14 +152,14 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return format!("{} {asks} a command to slow down.", capitalize_first(account));
         }
         Code::ToolCrash if again => {
-            return named("a program that the work needs keeps breaking down");
+            return named("a program that the work needs keeps crashing");
         }
-        Code::ToolCrash => return named("a program that the work needs broke down"),
+        Code::ToolCrash => return named("a program that the work needs crashed"),
         Code::ToolAccessDenied if about.account.is_none() => {
             return named("a command was not allowed to do what it needs");
         }
         Code::ToolAccessDenied => {
-            return capitalize_first(&format!("{account} did not let a command in."));
+            return capitalize_first(&format!("{account} did not give a command access."));
         }
         Code::ToolQuota => {
             return capitalize_first(&format!(
@@ -186,10 +184,10 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             );
         }
         Code::BudgetExhausted => "the budget has no room for the next step.",
-        Code::PreconditionInput => "the AI helper needs a word from you before it can go on.",
+        Code::PreconditionInput => "the AI helper needs an answer from you before it can continue.",
         Code::LogicError if again => return named("the same error came back"),
         Code::LogicError => return named("it ended in an error"),
-        Code::LogicBadInput => return named("a step got something it cannot work with"),
+        Code::LogicBadInput => return named("a step got input that it cannot use"),
         Code::LogicPhaseViolation => {
             return named("the work tried a step at a time when it is not allowed");
         }
@@ -199,7 +197,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::LogicRepeatedApproach => {
             return with_red_check(
-                "the AI helper came back to a way that had failed before",
+                "the AI helper repeated an approach that had failed before",
                 about.what,
             );
         }

@@ -157,7 +157,7 @@ fn work_goes_on_without_the_files_that_need_a_yes() {
     assert_eq!(ran.exit, 3, "{ran}");
     let question = shown(&stage);
     assert_eq!(question["recommended"], "provide_guidance", "{question}");
-    assert_eq!(question["options"][0]["label"], "Go on without it", "{question}");
+    assert_eq!(question["options"][0]["label"], "Continue without it", "{question}");
     let diff = &question["evidence"]["diff"];
     assert_eq!(
         (&diff["files_changed"], &diff["whole"]),
@@ -167,7 +167,7 @@ fn work_goes_on_without_the_files_that_need_a_yes() {
     assert!(text.contains("unstuck inbox diff 0"), "{text}");
     let change = stage.run(&["inbox", "diff", "0"]);
     assert!(change.stdout.contains("+jobs: {}"), "{change}");
-    assert_eq!(stage.run(&["inbox", "answer", "0", "Go on without it"]).exit, 0);
+    assert_eq!(stage.run(&["inbox", "answer", "0", "Continue without it"]).exit, 0);
     let ran = stage.run(&["resume", "--max-wait", "0"]);
     assert_eq!(ran.exit, 0, "{ran}");
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
@@ -196,7 +196,7 @@ fn a_word_that_is_no_choice_lists_each_choice_once() {
     for choice in ["answer 0 allow_once`: Allow it this once", "answer 0 deny`: Do not allow it"] {
         assert_eq!(ran.stderr.matches(choice).count(), 1, "{choice}: {ran}");
     }
-    assert!(ran.stderr.contains(": Go on without it"), "{ran}");
+    assert!(ran.stderr.contains(": Continue without it"), "{ran}");
     let land = stage.run(&["land"]);
     assert!(!land.stdout.contains("already"), "{land}");
 }

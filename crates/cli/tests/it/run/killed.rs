@@ -69,7 +69,7 @@ fn killed_three_times_in_a_row_it_says_so_and_offers_to_try_again() {
     stage.run(&["resume", "--max-wait", "0"]);
     let questions = stage.questions();
     let problem = &questions[0].text.problem;
-    assert!(problem.contains("went down three times in a row"), "{problem}");
+    assert!(problem.contains("crashed three times in a row"), "{problem}");
     assert!(!problem.contains("support"), "{problem}");
     let answered = stage.run(&["inbox", "answer", &questions[0].id.to_string(), "try_again"]);
     assert_eq!(answered.exit, 0, "{answered}");

@@ -82,7 +82,7 @@ fn three_crashes_in_a_row_ask_and_one_settled_effect_starts_the_count_over() {
     assert_eq!((asked.kind, asked.code()), (QuestionKind::Passing, None), "no fault of ours");
     assert_eq!(asked.why.rule, Rule::CrashedTooOften);
     let told = question_text(&stage.state, &asked, stage.now);
-    assert!(told.problem.contains("went down three times in a row"), "{}", told.problem);
+    assert!(told.problem.contains("crashed three times in a row"), "{}", told.problem);
     assert!(!told.problem.contains("support"), "{}", told.problem);
     stage.answer(Decision::TryAgain);
     assert_eq!(stage.owed("a").what, EffectKind::Check);
