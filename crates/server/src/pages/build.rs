@@ -45,7 +45,7 @@ pub(super) struct TaskCard {
     pub(super) id: TaskId,
     pub(super) name: String,
     pub(super) mood: &'static str,
-    pub(super) says: &'static str,
+    pub(super) says: String,
     pub(super) until: Option<TimeLabel>,
     pub(super) attempts: u32,
     pub(super) question: Option<u32>,
