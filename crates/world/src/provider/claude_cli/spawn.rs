@@ -17,8 +17,8 @@ use crate::provider::program;
 /// Variables that leave backoff and retries to the engine, and disable all traffic except for the
 /// work itself. One retry is allowed so that the program announces when the service wants to be
 /// called again; that announcement ends the run before the retry. The program waits for Unstuck's
-/// tools: by default it starts without those that are not there after five seconds, and an agent on
-/// a busy machine could not ask.
+/// tools: by default its first request goes out while they connect, and it starts without those that
+/// are not there after five seconds, so that an agent on a busy machine could not ask.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_MAX_RETRIES", "1"),
     ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
@@ -26,6 +26,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
     ("DISABLE_ERROR_REPORTING", "1"),
     ("DISABLE_TELEMETRY", "1"),
+    ("MCP_CONNECTION_NONBLOCKING", "0"),
     ("MCP_CONNECT_TIMEOUT_MS", "60000"),
     ("MCP_TIMEOUT", "60000"),
 ];
