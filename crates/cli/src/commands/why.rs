@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::style::{CODE, DIM, TITLE};
-use crate::render::{self, event_details, when, words, wrap_text};
+use crate::render::{event_details, when, words, wrap_text};
 
 /// Explain the decisions about a run
 #[derive(Debug, clap::Args)]
