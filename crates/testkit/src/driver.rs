@@ -191,7 +191,6 @@ impl Simulation {
         self.report_command(running, &command)
     }
 
-    /// Reports a command about an effect.
     fn report_command(
         &mut self,
         running: SimulatedEffect,

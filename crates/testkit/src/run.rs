@@ -96,7 +96,6 @@ fn inner_command(command: &Command) -> &Command {
     }
 }
 
-/// Returns a random next move.
 fn pick_move(sim: &mut Simulation, chance: &mut Chance) -> Option<SimulationMove> {
     let profile = sim.profile.clone();
     if chance.one_in(profile.crash_every) {

@@ -169,7 +169,6 @@ impl Scenario {
     }
 }
 
-/// Converts a scenario to a plan.
 pub(super) fn make_plan(scenario: &Scenario) -> Result<Plan, PlanError> {
     Plan::new(scenario.tasks.iter().map(task_spec).collect())
 }

@@ -43,7 +43,6 @@ pub struct ScenarioSite {
     killed: Notify,
 }
 
-/// The record of past operations.
 #[derive(Default)]
 struct SiteRecord {
     calls: u32,
@@ -56,7 +55,6 @@ struct SiteRecord {
     passed: BTreeMap<usize, u32>,
 }
 
-/// The progress of a task's agents.
 #[derive(Default)]
 struct SiteAgentProgress {
     started: u32,

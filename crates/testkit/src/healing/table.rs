@@ -245,7 +245,6 @@ impl SupervisorTotal {
     }
 }
 
-/// Returns a quotient rounded to a whole number.
 fn rounded_quotient(sum: u64, parts: u64) -> String {
     (sum + parts / 2).checked_div(parts).unwrap_or(0).to_string()
 }

@@ -181,7 +181,6 @@ impl StoreFixture {
     }
 }
 
-/// Creates a person's answer.
 pub(super) fn make_answer(question: QuestionId, decision: Decision, by: &str) -> Answer {
     let guidance = Some(Arc::from("mind the gap"));
     Answer { question, decision, guidance, by: Arc::from(by), at: Time::from_millis(77) }

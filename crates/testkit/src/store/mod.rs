@@ -28,7 +28,6 @@ pub trait StoreOpener: Send + Sync {
 /// The result of a part of the suite.
 pub type SuiteResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Checks that both values are equal.
 fn check_equal<T: PartialEq + std::fmt::Debug>(
     rule: &'static str,
     is: &T,
@@ -40,7 +39,6 @@ fn check_equal<T: PartialEq + std::fmt::Debug>(
     Err(Violation::new(rule, format!("\n  is     {is:?}\n  wanted {wanted:?}")).into())
 }
 
-/// Checks that a condition holds.
 fn check_holds(rule: &'static str, holds: bool) -> SuiteResult {
     check_equal(rule, &holds, &true)
 }

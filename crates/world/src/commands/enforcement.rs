@@ -14,7 +14,6 @@ use tokio::time::timeout;
 use super::policy::CommandRules;
 use crate::process::{Connections, EnforcementLevel, Wall, WallEnforcement, WallLayers};
 
-/// Timeout of one try.
 const TRY_MAX: Duration = Duration::from_secs(5);
 
 /// Shell command that brings up loopback: tests use it, and it is not the network that is meant.

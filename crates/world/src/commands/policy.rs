@@ -10,7 +10,6 @@ use super::rule::{
 };
 use super::shell::{BUILT_IN, SimpleCommand, base_name, find_commands};
 
-/// The source name of the fault for a blocked command.
 const SOURCE: &str = "commands";
 /// The rules, as they are written in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +135,6 @@ impl CommandPolicy {
     }
 }
 
-/// Returns the fault of a blocked command.
 pub(crate) fn blocked_fault(what: &str, why: &str) -> Fault {
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission_context(what))
 }

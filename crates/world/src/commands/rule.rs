@@ -19,7 +19,6 @@ const WITH_VALUE: &[(&str, &[&str])] = &[
     ("twine", &[]),
 ];
 
-/// Returns the options of `program` that take a value.
 pub(super) fn options_with_value(program: &str) -> &'static [&'static str] {
     WITH_VALUE.iter().find(|(name, _)| *name == program).map_or(&[], |(_, options)| options)
 }
@@ -103,7 +102,6 @@ pub(super) fn list_blocked_programs() -> impl Iterator<Item = &'static str> {
     DESTRUCTIVE.iter().copied().filter(|text| !text.contains(' '))
 }
 
-/// Returns why a command is destructive, if it is.
 pub(super) fn find_destructive_reason(command: &SimpleCommand) -> Option<&'static str> {
     if command.writes.iter().any(|path| is_device(path)) {
         return Some("it would write over a device");
@@ -240,7 +238,6 @@ fn cut_after<'a>(said: &'a str, why: &str) -> Option<&'a str> {
     said.find(why).map(|at| &said[..at + why.len()])
 }
 
-/// Returns the message about a program that never runs.
 pub(super) fn render_never_runs(program: &str) -> String {
     format!("{SPEAKER}`{program}` {NEVER}.")
 }

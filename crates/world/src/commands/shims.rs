@@ -133,7 +133,6 @@ fn find_program(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
         .find(executable)
 }
 
-/// Returns the programs on the search path whose names begin with `start`.
 fn list_programs_starting_with(start: &str, path: &OsStr) -> Vec<String> {
     let folders = std::env::split_paths(path).filter_map(|folder| fs::read_dir(folder).ok());
     let names =
@@ -141,7 +140,6 @@ fn list_programs_starting_with(start: &str, path: &OsStr) -> Vec<String> {
     names.filter(|name| name.starts_with(start)).collect()
 }
 
-/// Returns the script of a program that never runs.
 fn render_never_shim(program: &str, log: &Path) -> String {
     let said = quote_word(&render_never_runs(program));
     let log = quote_word(&log.display().to_string());
@@ -193,7 +191,6 @@ exec {real} "$@"
     )
 }
 
-/// Quotes a word for the shell.
 fn quote_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

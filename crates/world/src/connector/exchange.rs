@@ -15,13 +15,11 @@ const CONNECT: Duration = Duration::from_secs(20);
 /// Maximum size of a response in bytes. The rest is cut off, because the status says enough.
 const ANSWER_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// The HTTP client of the connectors.
 #[derive(Debug)]
 pub(super) struct ConnectorClient {
     client: Client,
 }
 
-/// A request before it is sent.
 #[derive(Debug)]
 pub(super) struct ConnectorRequest {
     pub(super) source: &'static str,
@@ -173,7 +171,6 @@ fn find_root_cause(error: &reqwest::Error) -> String {
 /// Maximum number of bytes of the response's text in a fault's message.
 const MESSAGE_BYTES_MAX: usize = 1_024;
 
-/// A complete response.
 #[derive(Debug)]
 pub(super) struct ConnectorResponse {
     pub(super) source: &'static str,

@@ -13,7 +13,6 @@ const BASE_URL: &str = "https://api.github.com";
 /// already a pull request for the branch.
 const UNPROCESSABLE: u16 = 422;
 
-/// The request body for a new pull request.
 #[derive(Serialize)]
 struct NewPullRequest<'a> {
     title: &'a str,

@@ -19,7 +19,6 @@ use unstuck_core::plan::{HttpCall, PullRequest, SecretHeader};
 use crate::provider::Credential;
 use exchange::{ConnectorClient, ConnectorRequest};
 
-/// The source of faults about HTTP requests.
 const HTTP_SOURCE: &str = "http";
 
 /// The secrets that actions refer to, by the name of their variable.
@@ -121,7 +120,6 @@ impl Connector {
     }
 }
 
-/// The result of a lookup.
 enum ActionLookup {
     /// The action happened, with this result.
     There(String),

@@ -52,7 +52,6 @@ pub struct EgressProxy {
     _end: DropGuard,
 }
 
-/// The location at which the proxy listens.
 #[derive(Debug)]
 enum ProxyListenAddress {
     Socket(PathBuf),

@@ -42,7 +42,6 @@ pub(super) enum EgressRoute {
     Proxy(Option<HeaderValue>),
 }
 
-/// The reason why there is no connection.
 #[derive(Debug, Error)]
 pub(super) enum ConnectError {
     #[error("{0}")]
@@ -55,7 +54,6 @@ pub(super) enum ConnectError {
     Upstream(String),
 }
 
-/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectPurpose {
     /// A tunnel that passes bytes on unchanged.

@@ -25,9 +25,7 @@ use super::outgoing::{
 use super::reach::ReachSetting;
 use super::refusals::{RefusalLog, RefusalReason};
 
-/// Maximum size of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
-/// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 100;
 /// Timeout for reading a request's head.
 const HEAD_MAX: Duration = Duration::from_secs(30);

@@ -114,7 +114,6 @@ pub struct EgressDestinations {
     never: Vec<SocketAddr>,
 }
 
-/// The permitted location of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AllowedLocation {
     /// On the public internet.

@@ -68,7 +68,6 @@ impl Git {
         Ok(name.zip(email).map(|(name, email)| CommitAuthor { name, email }))
     }
 
-    /// Returns the value of a setting.
     pub(super) async fn read_setting(&self, name: &str) -> Result<Option<String>, Fault> {
         let call = self.call(GitAction::Look).args(["config", "--null", "--get", name]);
         let done = call.run_expecting(&[0, 1]).await?;

@@ -47,7 +47,6 @@ pub(crate) enum GitAction {
     AskRemote,
 }
 
-/// The way in which a command failed.
 #[derive(Debug)]
 pub(super) enum GitFailure {
     Exited {
@@ -78,7 +77,6 @@ impl GitAction {
         }
     }
 
-    /// Returns the source name of its faults.
     pub(crate) fn fault_source(self) -> String {
         format!("git.{}", self.name())
     }

@@ -169,7 +169,6 @@ struct LookupProcess {
     _child: GitProcessGroup,
 }
 
-/// The result of resolving a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LookupAnswer {
     Object(Oid),

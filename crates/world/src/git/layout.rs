@@ -184,7 +184,6 @@ impl HookSources {
         [path].into_iter().chain(settings).flat_map(|setting| ["-c".into(), setting]).collect()
     }
 
-    /// Returns the folder of hook files.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

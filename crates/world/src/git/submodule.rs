@@ -89,7 +89,6 @@ impl Git {
     }
 }
 
-/// Resolves an address relative to another.
 fn resolve_address(origin: &str, relative: &str) -> String {
     let mut base = origin.trim_end_matches('/').to_owned();
     let mut rest = relative;

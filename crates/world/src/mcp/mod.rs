@@ -38,12 +38,10 @@ pub(crate) fn can_reach_holder(environment: &[(OsString, OsString)]) -> bool {
     environment.iter().any(|(name, value)| name == TOKEN && !value.is_empty())
 }
 
-/// Returns Claude Code's name for an Unstuck tool.
 pub(crate) fn claude_name(tool: &str) -> String {
     format!("mcp__{NAME}__{tool}")
 }
 
-/// Returns Codex's name for an Unstuck tool.
 pub(crate) fn codex_name(tool: &str) -> String {
     format!("{NAME}.{tool}")
 }

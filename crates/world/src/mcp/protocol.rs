@@ -204,14 +204,12 @@ struct McpMessage<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The parameters of `initialize` that are read.
 #[derive(Debug, Default, Deserialize)]
 struct McpInitialize {
     #[serde(default, rename = "protocolVersion")]
     protocol_version: String,
 }
 
-/// The parameters of `tools/call`.
 #[derive(Debug, Deserialize)]
 struct CallTool {
     name: String,
@@ -219,7 +217,6 @@ struct CallTool {
     arguments: Option<Value>,
 }
 
-/// A response of the server.
 #[derive(Serialize)]
 struct McpReply<'a> {
     jsonrpc: &'static str,
@@ -236,7 +233,6 @@ enum McpOutcome<'a> {
 }
 
 impl McpReply<'_> {
-    /// Serializes the response as one line.
     fn to_line(&self) -> Vec<u8> {
         // Serializing these types cannot fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();

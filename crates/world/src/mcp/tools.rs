@@ -38,7 +38,6 @@ pub fn mcp_tools() -> Vec<ToolSpec> {
     all
 }
 
-/// The source of reported faults.
 const SOURCE: &str = "agent";
 /// Maximum number of bytes of a message in a fault: its end, where programs say what went wrong.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;

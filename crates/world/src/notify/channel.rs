@@ -146,7 +146,6 @@ impl NotifyChannel {
     }
 }
 
-/// Returns the name of a channel's lock file.
 fn lock_file_name(name: &str) -> String {
     let plain = |sign: char| if sign.is_ascii_alphanumeric() { sign } else { '-' };
     format!("notify-{}.lock", name.chars().take(60).map(plain).collect::<String>())

@@ -64,7 +64,6 @@ const SOURCE: &str = "notify";
 const CONNECT: Duration = Duration::from_secs(10);
 /// Timeout of the whole request.
 const TOTAL: Duration = Duration::from_secs(30);
-/// Maximum size of a response that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 
 /// The header with the id of a message, which is the same at a retry.
@@ -150,7 +149,6 @@ impl PostEndpoint {
 }
 
 impl PostRefusal {
-    /// Returns the HTTP status.
     pub(super) fn status(&self) -> u16 {
         self.head.status
     }

@@ -111,7 +111,6 @@ fn build_transport(settings: EmailSettings) -> Result<AsyncSmtpTransport<Tokio1E
     Ok(builder.build())
 }
 
-/// Returns whether a host is this machine.
 fn is_local_host(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
 }

@@ -28,7 +28,6 @@ pub(super) struct ProgramRunner {
     pub(super) directory: PathBuf,
 }
 
-/// The parameters of one run.
 struct ProgramCall {
     program: OsString,
     arguments: Vec<OsString>,

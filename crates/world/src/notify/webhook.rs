@@ -78,7 +78,6 @@ struct NotificationPayload<'a> {
     links: &'a [AnswerLink],
 }
 
-/// Serializes the message as JSON.
 pub(super) fn encode_payload(message: &Notification) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&NotificationPayload {
         id: &message.id,

@@ -114,7 +114,6 @@ impl Launch {
         }
     }
 
-    /// Builds the order to the guard.
     pub(super) fn build_order(&self) -> GuardOrder {
         GuardOrder {
             session: self.session,

@@ -7,7 +7,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-/// The name of the environment variable.
 pub(super) const VARIABLE: &str = "UNSTUCK_GUARD";
 
 /// Separator between the runs of a value; it is escaped in paths.

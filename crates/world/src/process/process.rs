@@ -25,7 +25,6 @@ const STREAM_END_MAX: Duration = Duration::from_secs(2);
 /// Time to search for the processes of a guard that was killed.
 const LOST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The source of faults about starting.
 const SOURCE: &str = "process.start";
 
 /// Maximum number of attempts to set up a wall. A local socket that was to be covered may be gone
@@ -68,7 +67,6 @@ impl Launch {
         })
     }
 
-    /// Sends the order to a guard.
     async fn send_order(self, guard: IdleGuard) -> Result<Process, Fault> {
         let started = Instant::now();
         let silent = || {

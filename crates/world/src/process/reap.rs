@@ -9,7 +9,6 @@ use unstuck_core::fault::{Fault, Internal};
 
 use super::lock::RunLock;
 
-/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Takes the lock of a run whose supervisor may have died, once every process of that run is gone.

@@ -153,7 +153,6 @@ pub(super) struct GuardChild {
     process: GuardOrigin,
 }
 
-/// The origin of a guard's process.
 #[derive(Debug)]
 enum GuardOrigin {
     /// A started executable.

@@ -61,7 +61,6 @@ mod linux {
         family.map(|process| (process.pid, process.started)).collect()
     }
 
-    /// Returns the pid of every process of the system.
     pub(crate) fn list_pids() -> impl Iterator<Item = Pid> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))

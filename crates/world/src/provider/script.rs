@@ -253,7 +253,6 @@ impl std::fmt::Display for ScriptPosition {
     }
 }
 
-/// The state of an attempt.
 struct ScriptRun<'a> {
     guard: &'a GuardCommand,
     assignment: &'a AgentAssignment,

@@ -25,7 +25,6 @@ const SLACK: Duration = Duration::from_secs(2);
 const LOGINS: [&str; 2] = ["auth.json", ".credentials.json"];
 /// The beginning of a database file: its pages are not text, and its log has checksums.
 const DATABASE: &[u8] = b"SQLite format 3\0";
-/// Maximum depth of folders.
 const DEPTH_MAX: usize = 16;
 
 impl Redactor {

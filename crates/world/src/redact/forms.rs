@@ -11,7 +11,6 @@ use super::VALUE_BYTES_MIN;
 /// The characters that a URL has to escape.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A form to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SecretForm {
     pub(super) text: String,

@@ -262,7 +262,6 @@ fn widen_to_base64(line: &[u8], range: Range<usize>) -> Range<usize> {
     range.start - before..range.end + after
 }
 
-/// Replaces the matches in `text`.
 fn replace_matches(text: &[u8], found: &[SecretMatch]) -> Vec<u8> {
     let mut replaced = Vec::with_capacity(text.len());
     let mut at = 0;

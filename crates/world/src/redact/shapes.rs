@@ -107,7 +107,6 @@ static ANCHORS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Returns whether the text contains any anchor.
 pub(super) fn has_anchor(text: &[u8]) -> bool {
     ANCHORS.as_ref().is_none_or(|anchors| anchors.is_match(text))
 }

@@ -20,7 +20,6 @@ pub(crate) struct PathPatterns {
     set: GlobSet,
 }
 
-/// The case sensitivity of patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CaseMatching {
     /// Upper and lower case differ.

@@ -10,7 +10,6 @@ use unstuck_core::fault::{Fault, Files, Permission};
 
 use super::patterns::{BadPattern, CaseMatching, PathPatterns};
 
-/// The source name of faults of the scope.
 pub(super) const SOURCE: &str = "scope";
 
 /// The standing of a path in the scope.

@@ -52,7 +52,6 @@ pub enum ActionReach {
 }
 
 impl ActionRule {
-    /// Returns whether the rule covers a call.
     pub(super) fn covers_call(&self, call: &Call) -> bool {
         match call {
             Call::Command(call) => {
@@ -64,7 +63,6 @@ impl ActionRule {
         }
     }
 
-    /// Returns whether the rule covers the command of a probe.
     pub(super) fn covers_probe(&self, probe: &ProbeCommand) -> bool {
         self.covers_line(as_shell_line(&probe.program, &probe.arguments))
     }

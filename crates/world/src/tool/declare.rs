@@ -23,9 +23,7 @@ use super::wish::{Declaration, IrreversibleAction};
 use crate::commands::CommandPolicy;
 
 const TOOL: &str = "mutate";
-/// Maximum length of an action's key in bytes.
 const KEY_BYTES_MAX: usize = 200;
-/// Maximum timeout of an action.
 const TIMEOUT_MAX: Span = Span::from_hours(1);
 
 /// The secrets, places and rules for actions that an agent declares.

@@ -26,7 +26,6 @@ const LINES_SHOWN: usize = 2_000;
 /// Number of bytes at the beginning of a file in which a zero byte marks it as binary.
 const BINARY_LOOK_BYTES: usize = 8 * 1_024;
 
-/// The files of one worktree, within its scope.
 #[derive(Debug)]
 pub(super) struct WorktreeFiles {
     pub(super) root: PathBuf,

@@ -49,7 +49,6 @@ impl ToolOutput {
     }
 }
 
-/// Maximum length of a message in bytes.
 const MESSAGE_BYTES_MAX: usize = 500;
 
 pub(crate) fn bad_input_fault(tool: &str, why: &str) -> Box<Fault> {
@@ -69,7 +68,6 @@ pub(super) fn mismatch_fault(tool: &str, message: String, asked: &[&str]) -> Box
     Box::new(fault)
 }
 
-/// Builds the fault for an I/O error.
 pub(super) fn io_fault(tool: &str, path: &str, error: &io::Error) -> Box<Fault> {
     let source = format!("tool.{tool}");
     let message = format!("{path}: {error}");

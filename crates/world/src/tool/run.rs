@@ -26,7 +26,6 @@ use crate::process::{
 };
 use crate::scope::PathScope;
 
-/// The source of faults of commands.
 const SOURCE: &str = "shell";
 /// Maximum number of bytes of a command in its label.
 const LABEL_BYTES_MAX: usize = 200;
@@ -73,7 +72,6 @@ impl ToolContext {
     }
 }
 
-/// Runs commands in one worktree.
 #[derive(Debug)]
 pub(super) struct CommandRunner(pub(super) ToolContext);
 
@@ -245,7 +243,6 @@ const CONNECTING: [&str; 5] = ["connect", "resolve", "network", "socket", "host"
 /// Messages of the system for a refusal.
 const REFUSED: [&str; 2] = ["permission denied", "operation not permitted"];
 
-/// The access that the sandbox denied to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DeniedAccess {
     /// All of the network.
@@ -259,7 +256,6 @@ enum DeniedAccess {
 }
 
 impl DeniedAccess {
-    /// Returns the message to the agent.
     fn render_for_agent(&self) -> String {
         match self {
             Self::Network { proxied } => if *proxied { ONLY_PROXY } else { NO_NETWORK }.to_owned(),
@@ -273,7 +269,6 @@ impl DeniedAccess {
         }
     }
 
-    /// Returns the sentence for the log.
     fn render_for_people(&self) -> String {
         match self {
             Self::Network { proxied } => {

@@ -201,7 +201,6 @@ fn object_schema(properties: &Value, required: &[&str]) -> Value {
     })
 }
 
-/// Returns the schema of a string.
 pub(crate) fn text_schema(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }

@@ -296,7 +296,6 @@ fn require_text(tool: &str, field: &str, words: &str) -> Result<(), Box<Fault>> 
     Ok(())
 }
 
-/// Deserializes the input of a tool.
 pub(crate) fn parse_input<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, Box<Fault>> {
     T::deserialize(input).map_err(|error| bad_input_fault(tool, &error.to_string()))
 }

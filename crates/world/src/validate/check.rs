@@ -33,7 +33,6 @@ pub(super) const FAILED: i32 = 1;
 const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 
-/// The result of a check.
 #[derive(Debug)]
 pub(super) enum CheckOutcome {
     Green(CheckPass),
@@ -65,7 +64,6 @@ pub(super) struct CheckPass {
     pub(super) failed: BTreeSet<String>,
 }
 
-/// The data of a red check.
 #[derive(Debug)]
 pub(super) struct CheckFailure {
     pub(super) fault: Fault,
@@ -73,7 +71,6 @@ pub(super) struct CheckFailure {
     /// The end of the output.
     pub(super) output: String,
     pub(super) failures: CheckFailures,
-    /// Number of tests that the check reports to have run.
     pub(super) tests_run: Option<u64>,
     /// The access that the sandbox refused.
     pub(super) denied: Option<DeniedPath>,

@@ -130,7 +130,6 @@ impl GateChecks {
         &self.commands
     }
 
-    /// Returns the checks, in their order.
     pub(super) fn list_checks(&self) -> impl Iterator<Item = GateCheck<'_>> {
         let numbered = (1..).zip(&self.commands);
         numbered.map(|(n, command)| GateCheck { gate: self.gate, n, command })

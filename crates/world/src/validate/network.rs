@@ -77,7 +77,6 @@ impl BlockedConnection {
     }
 }
 
-/// Returns the fault of a check that could not run without the network.
 pub(super) fn no_network_fault(source: String, command: &str, output: &str) -> Fault {
     let what = format!("{LACKING} for the check “{command}”");
     Fault::precondition_missing(source, output, Missing { what })

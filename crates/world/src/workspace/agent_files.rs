@@ -233,7 +233,6 @@ impl Workspace {
         private.write_index(&holding).map_err(|error| io_fault(private.folder(), &error))
     }
 
-    /// Restores the agent's own index.
     pub(super) fn restore_agent_index(&self) -> Result<(), Fault> {
         let Some(own) = self.state.read_file(OWN_INDEX)? else { return Ok(()) };
         if let Some(private) = &self.private {

@@ -23,7 +23,6 @@ const OBJECTS: &str = "objects";
 const LOGS: &str = "logs";
 /// Prefixes of refs that Unstuck made, which are not backed up.
 const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
-/// Number of builds whose backup is kept.
 const KEPT_BUILDS: u32 = 3;
 /// Files and folders that are kept as copies.
 const COPIED: [&str; 5] = ["HEAD", "config", "packed-refs", "hooks", "info"];

@@ -124,7 +124,6 @@ enum GitHook {
 const PUSH_HOOK: &str = r#"[ ! -x "$0" ] || printf '%s\n' "$3" | "$0" "$1" "$2""#;
 /// Name of the file with the commit message, which hooks may change; git uses the same.
 const MESSAGE: &str = "COMMIT_EDITMSG";
-/// Maximum size of a commit message, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 1_024 * 1_024;
 
 impl GitHook {

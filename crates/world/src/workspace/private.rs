@@ -129,7 +129,6 @@ impl PrivateRepository {
         position.write_into(&self.folder)
     }
 
-    /// Returns the index, if it can be read.
     pub(super) fn read_index(&self) -> Option<Vec<u8>> {
         read_plain_file(&self.folder.join("index"), INDEX_BYTES_MAX)
     }

@@ -168,7 +168,6 @@ impl ProjectRepository {
         self.worktrees_folder().join(place.task.to_string())
     }
 
-    /// Returns the folder that holds the worktrees of tasks.
     fn worktrees_folder(&self) -> PathBuf {
         self.root.join(FOLDER).join("worktrees")
     }

@@ -143,7 +143,6 @@ pub(super) fn build_branch_ref(build: BuildId) -> String {
     format!("refs/heads/unstuck/{build}")
 }
 
-/// Returns the ref of the commit that a build started from.
 pub(super) fn build_start_ref(build: BuildId) -> String {
     format!("refs/unstuck/start/{build}")
 }
@@ -158,7 +157,6 @@ pub(super) fn build_backup_prefix(build: BuildId) -> String {
     format!("refs/unstuck/backup/{build}")
 }
 
-/// Returns the ref of the commit of a run's attempt.
 pub(super) fn attempt_ref(run: RunId) -> String {
     run.saved_ref()
 }

@@ -60,7 +60,6 @@ impl From<StoreError> for ScenarioPlayError {
     }
 }
 
-/// The clock of a site, for the loop.
 struct SiteClock(Arc<ScenarioSite>);
 
 #[async_trait]

@@ -12,7 +12,6 @@ use unstuck_runner::{Clock, EffectRequest, EffectResult, Performer, RunnerHandle
 use crate::healing::scenario::ScenarioAction;
 use crate::healing::site::{ScenarioSite, SiteActionReply, SiteAgentCall, SiteAgentFailure};
 
-/// Performs effects at a site.
 pub(super) struct ScenarioPerformer {
     pub(super) site: Arc<ScenarioSite>,
     pub(super) handle: RunnerHandle,

@@ -36,7 +36,6 @@ impl SimulatedPerson {
         Self { site, seen: BTreeMap::new(), answered: 0 }
     }
 
-    /// Records which questions are open.
     pub(super) async fn note_open_questions(
         &mut self,
         handle: &RunnerHandle,
@@ -50,7 +49,6 @@ impl SimulatedPerson {
         Ok(())
     }
 
-    /// Waits for the next question whose answer is due.
     pub(super) async fn wait_for_due_question(&self) -> QuestionId {
         match self.seen.iter().min_by_key(|(_, at)| **at) {
             Some((id, at)) => {

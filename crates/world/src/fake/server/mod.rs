@@ -42,7 +42,6 @@ use wire::{FakeModelCall, FakeProtocol};
 const CONNECTIONS_MAX: usize = 64;
 /// Maximum number of recorded requests; later ones are answered but not recorded.
 const REQUESTS_KEPT_MAX: usize = 1_000;
-/// Maximum size of a request's body in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// Maximum lifetime of a connection.
 const CONNECTION_MAX: Duration = Duration::from_mins(30);

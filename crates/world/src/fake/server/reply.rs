@@ -11,14 +11,12 @@ use serde_json::Value;
 use super::answer::{FakeAnswer, FakeFailure, FakeHttpError, FakeTurn};
 use super::wire::{self, FakeModelCall, FakeProtocol, FakeSseEvent};
 
-/// An HTTP response of the service.
 pub(super) struct FakeReply {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: FakeBody,
 }
 
-/// A step of sending a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FakeBodyStep {
     Bytes(Bytes),
@@ -84,7 +82,6 @@ pub(super) fn build_reply(answer: &FakeAnswer, asked: &FakeModelCall) -> Option<
     }
 }
 
-/// Returns the response for an error status.
 fn build_error_reply(error: &FakeHttpError, protocol: FakeProtocol) -> FakeReply {
     match error {
         FakeHttpError::Page => return page_reply(502),

@@ -61,7 +61,6 @@ mod linux {
         })
     }
 
-    /// Returns whether this process has a single thread.
     fn is_single_threaded() -> bool {
         fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
     }

@@ -88,11 +88,9 @@ struct ProgramTree<'a> {
     lock: RunLock,
 }
 
-/// The namespaces around a program.
 struct NamespaceEnclosure {
     /// The init process inside; `None` after its last message.
     inside: Option<StagePipe>,
-    /// `true` once the program was started.
     started: bool,
 }
 
@@ -257,7 +255,6 @@ impl<'a> ProgramTree<'a> {
         self.awaited.wait_for_event(limit, also_control, inside.map(StagePipe::pipe));
     }
 
-    /// Handles the messages of the init process inside the namespaces.
     fn handle_stage_messages(&mut self) {
         let Some(enclosed) = &mut self.enclosed else { return };
         let Some(inside) = &mut enclosed.inside else { return };

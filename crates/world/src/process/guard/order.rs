@@ -68,7 +68,6 @@ impl GuardOrder {
         is_whole.then(|| Self::from_words(bytes.split(|byte| *byte == 0)))?
     }
 
-    /// Returns the search path for the program.
     pub(super) fn search_path(&self) -> Option<OsString> {
         match self.environment.iter().rfind(|(name, _)| name == "PATH") {
             Some((_, value)) => value.clone(),

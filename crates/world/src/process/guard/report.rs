@@ -32,10 +32,8 @@ pub(in crate::process) enum GuardRefusal {
     Setup(i32),
 }
 
-/// The end of a process tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::process) struct TreeEnd {
-    /// The way in which the program ended.
     pub(in crate::process) program: ProgramExit,
     /// `true` if the guard was told to end the program.
     pub(in crate::process) stopped: bool,
@@ -43,7 +41,6 @@ pub(in crate::process) struct TreeEnd {
     pub(in crate::process) leftovers: u32,
 }
 
-/// The way in which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum ProgramExit {

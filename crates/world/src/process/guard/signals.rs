@@ -69,7 +69,6 @@ impl<'a> GuardEvents<'a> {
     }
 }
 
-/// The way in which a tree is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeEnding {
     /// SIGTERM first, and time to react.

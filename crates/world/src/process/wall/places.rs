@@ -8,11 +8,8 @@ use super::{PrivateFolder, Wall};
 /// The access to a path and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathCover {
-    /// The path is invisible.
     Hidden,
-    /// The path can be read.
     Readable,
-    /// The path can be written.
     Writable,
     /// Another folder is at this path.
     Private(PathBuf),

@@ -220,7 +220,6 @@ fn non_system_folders() -> impl Iterator<Item = PathBuf> {
     folders.map(|entry| entry.path()).filter(|path| !is_system_path(path))
 }
 
-/// Returns whether a path lies in a folder of the system.
 fn is_system_path(path: &Path) -> bool {
     let first = path.iter().nth(1).and_then(OsStr::to_str);
     first.is_some_and(|first| OF_SYSTEM.contains(&first))

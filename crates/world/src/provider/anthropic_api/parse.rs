@@ -9,7 +9,6 @@ use super::wire::{
 use crate::agent::Usage;
 use crate::model::MessagePart;
 
-/// The state of a stream.
 #[derive(Debug, Default)]
 pub(super) struct AnthropicParser {
     blocks: Vec<PartialBlock>,
@@ -18,7 +17,6 @@ pub(super) struct AnthropicParser {
     ended: bool,
 }
 
-/// The received part of a content block.
 #[derive(Debug)]
 enum PartialBlock {
     Text(String),
@@ -171,7 +169,6 @@ impl AnthropicParser {
 }
 
 impl PartialBlock {
-    /// Returns the text of the block.
     fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

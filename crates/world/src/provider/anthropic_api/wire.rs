@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
 
-/// The body of a request.
 #[derive(Serialize)]
 pub(super) struct AnthropicRequest<'a> {
     model: &'a str,

@@ -28,7 +28,6 @@ pub(super) struct ClaudeFacts {
     pub(super) window: Option<(Option<String>, Option<Time>)>,
 }
 
-/// The limits that the program was given.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClaudeLimits {
     pub(super) turns_max: Option<u32>,

@@ -44,7 +44,6 @@ const TAKEN_AWAY: &[&str] =
     &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "IS_SANDBOX"];
 
 impl ClaudeSettings {
-    /// Creates the directory in which the program keeps its state.
     pub(super) fn prepare_home(&self) -> Result<(), Fault> {
         program::create_home(self.state_directory(), NAME)
     }
@@ -181,7 +180,6 @@ fn build_allow_settings(commands: &BTreeSet<String>) -> Option<String> {
     (!rules.is_empty()).then(|| json!({ "permissions": { "allow": rules } }).to_string())
 }
 
-/// Formats an amount for the program.
 fn format_dollars(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

@@ -12,7 +12,6 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A line of output.
 #[derive(Debug, Deserialize)]
 pub(super) struct ClaudeLine<'a> {
     #[serde(rename = "type", borrow)]
@@ -73,7 +72,6 @@ pub(super) enum ClaudeContent<'a> {
     Blocks(Vec<ClaudeBlock<'a>>),
 }
 
-/// A block of a message, of any kind.
 #[derive(Debug, Deserialize)]
 pub(super) struct ClaudeBlock<'a> {
     #[serde(rename = "type", borrow)]

@@ -160,12 +160,10 @@ pub(super) fn broken_turn_fault() -> Fault {
     Fault::provider_crash(NAME, "it broke its turn off", Crash::default())
 }
 
-/// Returns the fault of a request that Codex did not accept.
 pub(super) fn rejected_request_fault(said: &str) -> Fault {
     Fault::provider_not_available(NAME, clip_message(said), codex_provider())
 }
 
-/// Returns the fault of exceeding the maximum number of turns.
 pub(super) fn turn_limit_fault(limit: u32) -> Fault {
     let message = format!("it was not done after {limit} turns");
     Fault::logic_limit(NAME, message, Limit { kind: LimitKind::Turns, limit })

@@ -69,7 +69,6 @@ impl CodexSessionParams {
         serialize_line(&CodexRequest { id, method, params })
     }
 
-    /// Builds the request that starts the turn with the prompt.
     pub(super) fn build_start_turn(&self, thread: &str) -> Vec<u8> {
         let input = [TextInput { kind: "text", text: &self.prompt }];
         let params = StartTurn { thread_id: thread, input };
@@ -77,7 +76,6 @@ impl CodexSessionParams {
     }
 }
 
-/// Serializes a message as one line.
 pub(super) fn serialize_line(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');

@@ -162,7 +162,6 @@ pub(super) struct CodexTokens {
     pub(super) output: u64,
 }
 
-/// The rate limits of the account.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct CodexRateLimits {

@@ -21,7 +21,6 @@ use crate::model::{MessagePart, ModelFailure, ModelTurn};
 const ERROR_BYTES_MAX: usize = 64 * 1_024;
 /// Maximum number of bytes of the service's text in a fault.
 const MESSAGE_BYTES_MAX: usize = 1_024;
-/// Maximum size of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 128 * 1_024 * 1_024;
 
 impl ModelService {

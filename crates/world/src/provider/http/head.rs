@@ -3,7 +3,6 @@
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use unstuck_core::time::{Span, Time};
 
-/// The part of a response before its body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResponseHead {
     pub(crate) status: u16,

@@ -18,11 +18,9 @@ pub(in crate::provider) enum ProblemClass {
     Quota,
     /// The model, or the service at this address, does not exist.
     NotThere,
-    /// The rate limit is reached.
     RateLimit,
     /// The usage limit of a plan's window is reached.
     UsageLimit,
-    /// The service is overloaded.
     Overloaded,
     /// The service or the connection failed.
     Service,
@@ -34,7 +32,6 @@ pub(in crate::provider) enum ProblemClass {
     Refused,
     /// The service rejects the request as invalid.
     Rejected,
-    /// None of the known classes.
     Unknown,
 }
 

@@ -14,7 +14,6 @@ use crate::redact::Redactor;
 
 /// The properties in which services differ before the first request.
 pub(in crate::provider) struct Vendor {
-    /// The name of the provider.
     pub(in crate::provider) name: &'static str,
     /// The vendor's own base URL.
     pub(in crate::provider) base_url: &'static str,
@@ -22,11 +21,9 @@ pub(in crate::provider) struct Vendor {
     pub(in crate::provider) path: &'static str,
     /// The header for the key, and the prefix of its value.
     pub(in crate::provider) key: (&'static str, &'static str),
-    /// Further headers.
     pub(in crate::provider) headers: &'static [(&'static str, &'static str)],
 }
 
-/// A service at its address.
 #[derive(Debug)]
 pub(in crate::provider) struct ModelService {
     pub(in crate::provider) provider: Provider,
@@ -60,7 +57,6 @@ impl ModelService {
         }
     }
 
-    /// Checks that the service can be called.
     pub(in crate::provider) fn check_ready(&self) -> Result<(), Fault> {
         self.require_client().map(|_| ())
     }

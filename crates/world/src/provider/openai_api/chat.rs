@@ -10,7 +10,6 @@ use super::shared::{self, OpenAiFunction, OpenAiUsage, mark_failed};
 use crate::agent::Usage;
 use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
 
-/// The body of a request.
 #[derive(Serialize)]
 pub(super) struct ChatRequest<'a> {
     model: &'a str,
@@ -138,7 +137,6 @@ fn build_tool(spec: &ToolSpec) -> ChatTool<'_> {
     ChatTool { r#type: "function", function: OpenAiFunction::new(spec) }
 }
 
-/// A chunk of the response.
 #[derive(Deserialize)]
 struct ChatChunk<'a> {
     #[serde(borrow, default)]
@@ -185,15 +183,12 @@ struct ChatFunctionDelta<'a> {
     arguments: Option<ChatText<'a>>,
 }
 
-/// Maximum number of calls in a response.
 const CALLS_MAX: usize = 1_024;
 
-/// The state of a stream.
 #[derive(Debug, Default)]
 pub(super) struct ChatParser {
     text: String,
     calls: Vec<PartialChatCall>,
-    /// The text of a refusal.
     refusal: String,
     finish_reason: Option<String>,
     used: Option<Usage>,

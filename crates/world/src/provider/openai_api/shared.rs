@@ -59,7 +59,6 @@ impl OpenAiUsage {
     }
 }
 
-/// Classifies an error response.
 pub(super) fn classify_refusal(head: &ResponseHead, body: &[u8]) -> ProviderProblem {
     let body: Value = serde_json::from_slice(body)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()));

@@ -24,7 +24,6 @@ pub(in crate::provider) enum ProgramRunEnd {
     TimedOut { which: Deadline, limit: Duration },
     /// The program ended first.
     Ended(EarlyExit),
-    /// No program was started.
     NotStarted(Box<Fault>),
 }
 
@@ -67,7 +66,6 @@ impl EarlyExit {
         matches!(self.how, ProcessEnd::Exited(1..SIGNAL_STATUS_MIN)) && !self.heard
     }
 
-    /// Returns the fault of program `name`.
     fn to_fault(&self, name: &str) -> Fault {
         match self.how {
             ProcessEnd::NotStarted(reason) => not_started_fault(reason, name),
@@ -140,7 +138,6 @@ fn not_started_fault(reason: StartFailure, name: &str) -> Fault {
     }
 }
 
-/// Returns the fault of a deadline that passed.
 fn timeout_fault(which: Deadline, limit: Duration, name: &str) -> Fault {
     let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let span = Span::from_millis(limit_ms);

@@ -27,7 +27,6 @@ const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
 /// The dialog with one program, in its own wire format. Does no I/O.
 pub(in crate::provider) trait ProgramDialog: Send {
-    /// Returns the first input of the program.
     fn first_input(&mut self) -> Vec<u8>;
     /// Handles a line of its standard output.
     fn on_line(&mut self, line: &[u8], heard: &mut LineEffects);
@@ -49,7 +48,6 @@ pub(in crate::provider) trait ProgramDialog: Send {
     fn give_up_waiting(&mut self) {}
 }
 
-/// The result of handling a line.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct LineEffects {
     /// The activities to pass on.
@@ -58,7 +56,6 @@ pub(in crate::provider) struct LineEffects {
     pub(in crate::provider) reply: Vec<u8>,
 }
 
-/// The parameters of a run.
 #[derive(Debug)]
 pub(in crate::provider) struct ProgramRun {
     pub(in crate::provider) launch: Launch,
@@ -111,7 +108,6 @@ impl ProgramRun {
     }
 }
 
-/// The state of a run.
 struct DialogLoop<'a> {
     conversation: &'a mut dyn ProgramDialog,
     limits: AttemptLimits,

@@ -22,7 +22,6 @@ pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     directories.map(|directory| directory.join(name)).find(|file| is_executable(file))
 }
 
-/// Checks that the program exists and may be executed.
 pub(in crate::provider) fn check_program(program: &Path, source: &str) -> Result<(), Fault> {
     let found = match (program.is_absolute(), program.exists(), is_executable(program)) {
         (true, true, true) => return Ok(()),

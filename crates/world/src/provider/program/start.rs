@@ -19,13 +19,11 @@ const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
 /// Mode of the home, which no other user may read.
 const PRIVATE: u32 = 0o700;
 
-/// Creates the directory in which a program keeps its state.
 pub(in crate::provider) fn create_home(home: &Path, source: &str) -> Result<(), Fault> {
     let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(home);
     made.map_err(|error| home_fault(home, source).with_cause(error))
 }
 
-/// Builds the fault of a home that cannot be created.
 pub(in crate::provider) fn home_fault(home: &Path, source: &str) -> Fault {
     let message = format!("{} cannot be prepared", home.display());
     let what = "the directory for the agent's state".to_owned();

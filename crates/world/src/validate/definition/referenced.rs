@@ -45,7 +45,6 @@ const RUNNER_SETTINGS: [&str; 6] = [
     "bunfig.",
 ];
 
-/// Returns whether a file of this name holds settings of a runner.
 pub(super) fn is_runner_settings(name: &str) -> bool {
     RUNNER_SETTINGS.iter().any(|begins| name.starts_with(begins))
 }

@@ -147,7 +147,6 @@ pub(super) const STANDARD_MODULES: &[&str] = &[
 pub(super) const GO_FOLDERS_MAX: usize = 500;
 /// Folders whose scripts are tools of the project, not its work.
 pub(super) const TOOL_FOLDERS: [&str; 5] = ["tools", "scripts", "script", "hack", "ci"];
-/// Programs that run a file.
 pub(super) const INTERPRETERS: [&str; 14] = [
     "sh", "bash", "dash", "zsh", "ksh", ".", "source", "python", "python3", "node", "ruby", "perl",
     "php", "bats",

@@ -16,7 +16,6 @@ pub(super) const INPUT_TOKENS: u64 = 100;
 pub(super) const CACHED_TOKENS: u64 = 10;
 pub(super) const OUTPUT_TOKENS: u64 = 20;
 
-/// The protocol of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FakeProtocol {
     Messages,
@@ -44,7 +43,6 @@ impl FakeModelCall {
     }
 }
 
-/// A serialized event of a stream.
 pub(super) struct FakeSseEvent(pub(super) String);
 
 impl FakeSseEvent {
@@ -112,7 +110,6 @@ impl FakeProtocol {
     }
 }
 
-/// Returns the headers about a rate limit or a usage limit.
 pub(super) fn limit_headers(
     error: &FakeHttpError,
     protocol: FakeProtocol,
