@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use reqwest::{Client, Method, Response, Url};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Url};
 use unstuck_core::fault::{Auth, Config, Fault, Http, Logic, Missing, RateLimit};
 
 use super::CallFailure;
-use crate::provider::{ResponseHead, http_client};
+use crate::provider::{ResponseHead, find_root_cause, http_client, read_response};
 
 /// Timeout of establishing a connection.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -48,12 +48,7 @@ impl ConnectorRequest {
         if url.password().is_some() {
             return Err(wrong("the address has a password in it", "url"));
         }
-        let mut headers = HeaderMap::new();
-        headers.insert(
-            USER_AGENT,
-            HeaderValue::from_static(concat!("unstuck/", env!("CARGO_PKG_VERSION"))),
-        );
-        Ok(Self { source, method, url, headers, body: None, timeout })
+        Ok(Self { source, method, url, headers: HeaderMap::new(), body: None, timeout })
     }
 
     pub(super) fn add_header(&mut self, name: &str, value: &str) -> Result<(), CallFailure> {
@@ -126,9 +121,7 @@ impl ConnectorClient {
         }
         match sent.send().await {
             Ok(response) => {
-                let head =
-                    ResponseHead::new(response.status().as_u16(), response.headers().clone());
-                let body = read_body(response).await;
+                let (head, body) = read_response(response, ANSWER_BYTES_MAX).await;
                 Ok(ConnectorResponse { source, host, head, body })
             }
             // Without a connection no part of the request was sent.
@@ -144,28 +137,6 @@ impl ConnectorClient {
             }
         }
     }
-}
-
-/// Reads the body until its end, an error, or the size limit.
-async fn read_body(mut response: Response) -> Vec<u8> {
-    let mut body = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
-        body.extend_from_slice(&chunk);
-        if body.len() >= ANSWER_BYTES_MAX {
-            body.truncate(ANSWER_BYTES_MAX);
-            break;
-        }
-    }
-    body
-}
-
-/// Returns the innermost cause: the outer ones repeat the URL with all its parameters.
-fn find_root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 /// Maximum number of bytes of the response's text in a fault's message.

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
-use reqwest::{Client, Response, Url};
+use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
 use serde_json::Value;
 use unstuck_core::fault::{Config, Fault};
 use unstuck_core::time::{Span, Time};
 
-use crate::provider::{Credential, ResponseHead, http_client};
+use crate::provider::{Credential, ResponseHead, http_client, read_response};
 
 /// The reason why a message was not delivered. Its text names hosts and programs, never a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,10 +116,6 @@ impl PostEndpoint {
             .client
             .post(self.url.clone())
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header(
-                USER_AGENT,
-                HeaderValue::from_static(concat!("unstuck/", env!("CARGO_PKG_VERSION"))),
-            )
             .body(body);
         for (name, value) in headers.into_iter().chain([(DELIVERY, delivery.to_owned())]) {
             let mut value = HeaderValue::try_from(value)
@@ -176,21 +172,7 @@ impl PostRefusal {
 async fn send_and_read(
     request: reqwest::RequestBuilder,
 ) -> reqwest::Result<(ResponseHead, Vec<u8>)> {
-    let response = request.send().await?;
-    let head = ResponseHead::new(response.status().as_u16(), response.headers().clone());
-    Ok((head, read_body(response).await))
-}
-
-/// Reads the body up to the limit, or to an error.
-async fn read_body(mut response: Response) -> Vec<u8> {
-    let mut body = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
-        body.extend_from_slice(&chunk);
-        if body.len() >= ANSWER_BYTES_MAX {
-            break;
-        }
-    }
-    body
+    Ok(read_response(request.send().await?, ANSWER_BYTES_MAX).await)
 }
 
 /// Returns the fault of settings that cannot work.

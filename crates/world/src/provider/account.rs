@@ -130,7 +130,7 @@ impl AccountAuth {
     /// it rejects, and adds to an authentication failure what the operator can do about it.
     pub(super) fn redact_end(&self, mut end: AgentEnd) -> AgentEnd {
         if let AgentEnd::Failed(fault) = &mut end {
-            let secret = self.credential().map(Credential::expose);
+            let secret = self.exposed_key().map(|(_, secret)| secret);
             fault.message = Redactor::new(secret).redact_text(&fault.message).into_owned();
             if let Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) =
                 &mut fault.kind
@@ -141,9 +141,10 @@ impl AccountAuth {
         end
     }
 
-    const fn credential(&self) -> Option<&Credential> {
+    /// Returns the variable of the key and the secret itself, if there is a key.
+    pub(super) fn exposed_key(&self) -> Option<(&str, &str)> {
         match self {
-            Self::Key(key) => key.credential.as_ref(),
+            Self::Key(key) => Some((&key.variable, key.credential.as_ref()?.expose())),
             Self::Login(_) => None,
         }
     }

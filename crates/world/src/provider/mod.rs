@@ -20,5 +20,5 @@ pub mod sse;
 
 pub use account::{AccountAuth, AccountKey, Credential, derive_gate_key};
 pub use http::{ModelSettings, Proxies, TurnDeadlines};
-pub(crate) use http::{ResponseHead, build_client as http_client};
+pub(crate) use http::{ResponseHead, build_client as http_client, find_root_cause, read_response};
 pub use program::{LINE_BYTES_MAX, LineSplitter, find_program, query_version};

@@ -6,10 +6,9 @@ mod wire;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
-use unstuck_core::plan::GateKey;
 
+use super::ModelSettings;
 use super::http::{self, ModelService, Vendor};
-use super::{ModelSettings, derive_gate_key};
 use crate::model::{Model, ModelFailure, ModelRequest, ModelTurn};
 
 /// The name of this provider.
@@ -29,26 +28,15 @@ const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 /// A model of Anthropic.
 #[derive(Debug)]
 pub struct AnthropicApi {
-    model: String,
-    gate: GateKey,
     service: ModelService,
 }
 
 impl AnthropicApi {
     /// Creates a client. [`Model::check_ready`] tells whether it can be called.
     pub fn new(settings: ModelSettings) -> Self {
-        let base_url = settings.base_url.as_deref().unwrap_or(VENDOR.base_url);
-        let gate = derive_gate_key(NAME, base_url, settings.credential.as_ref());
         let is_token = settings.variable.as_deref() == Some(TOKEN);
         let key = if is_token { ("authorization", "Bearer ") } else { VENDOR.key };
-        let model = settings.model.clone();
-        let vendor = Vendor { key, ..VENDOR };
-        Self { model, gate, service: ModelService::new(settings, &vendor) }
-    }
-
-    /// Returns the key of the gate for its account.
-    pub const fn gate_key(&self) -> GateKey {
-        self.gate
+        Self { service: ModelService::new(settings, &Vendor { key, ..VENDOR }) }
     }
 }
 
@@ -63,12 +51,12 @@ impl Model for AnthropicApi {
         request: ModelRequest<'_>,
         stop: &CancellationToken,
     ) -> Option<Result<ModelTurn, ModelFailure>> {
-        let body = http::serialize_body(&wire::AnthropicRequest::new(&self.model, request));
-        self.service.request_turn(body, parse::AnthropicParser::default(), stop).await
+        let request = wire::AnthropicRequest::new(self.service.model(), request);
+        self.service.request_turn::<parse::AnthropicParser>(&request, stop).await
     }
 }
 
 /// Parses a recorded stream, without a service.
 pub fn parse_stream(bytes: &[u8]) -> Result<ModelTurn, ModelFailure> {
-    http::replay_stream(NAME, bytes, parse::AnthropicParser::default())
+    http::replay_stream::<parse::AnthropicParser>(NAME, bytes)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::http::{ProblemClass, ProviderProblem, ResponseHead, StreamParser};
+use super::super::http::{ProblemClass, ProviderProblem, ResponseHead, StreamParser, parse_event};
 use super::wire::{
     AnthropicDelta, AnthropicError, AnthropicErrorBody, AnthropicEvent, AnthropicUsage,
 };
@@ -43,9 +43,7 @@ impl StreamParser for AnthropicParser {
     }
 
     fn handle_event(&mut self, data: &[u8]) -> Result<bool, ProviderProblem> {
-        let event: AnthropicEvent<'_> = serde_json::from_slice(data).map_err(|error| {
-            ProviderProblem::not_understood(&format!("an event is no JSON: {error}"))
-        })?;
+        let event: AnthropicEvent<'_> = parse_event(data)?;
         match &*event.kind {
             "content_block_delta" => self.apply_delta(event.index, event.delta)?,
             "content_block_start" => self.begin_block(event.index, event.content_block)?,
@@ -72,18 +70,22 @@ impl StreamParser for AnthropicParser {
             Some("end_turn" | "tool_use" | "stop_sequence") => false,
             Some("pause_turn") => true,
             Some("max_tokens") => {
-                return Err(stopped_problem(ProblemClass::OutputLimit, "max_tokens"));
+                return Err(ProviderProblem::stopped(ProblemClass::OutputLimit, "max_tokens"));
             }
             Some("refusal") => {
                 let said = self.blocks.iter().filter_map(PartialBlock::as_text).collect::<String>();
-                return Err(
-                    stopped_problem(ProblemClass::Refused, "refusal").with_model_text(&said)
-                );
+                return Err(ProviderProblem::stopped(ProblemClass::Refused, "refusal")
+                    .with_model_text(&said));
             }
             Some(reason @ "model_context_window_exceeded") => {
-                return Err(stopped_problem(ProblemClass::ContextTooLong, reason));
+                return Err(ProviderProblem::stopped(ProblemClass::ContextTooLong, reason));
             }
-            other => return Err(stopped_problem(ProblemClass::Unknown, other.unwrap_or("none"))),
+            other => {
+                return Err(ProviderProblem::stopped(
+                    ProblemClass::Unknown,
+                    other.unwrap_or("none"),
+                ));
+            }
         };
         let mut parts = Vec::with_capacity(self.blocks.len());
         for block in self.blocks.drain(..) {
@@ -197,12 +199,6 @@ fn append_field(block: &mut Value, field: &str, more: Option<&str>) {
         Some(Value::String(text)) => text.push_str(more),
         _ => block[field] = more.into(),
     }
-}
-
-fn stopped_problem(trouble: ProblemClass, reason: &str) -> ProviderProblem {
-    let mut problem = ProviderProblem::new(trouble, format!("the model stopped: {reason}"));
-    problem.error_type = Some(reason.to_owned());
-    problem
 }
 
 fn build_problem(trouble: ProblemClass, error: AnthropicError) -> ProviderProblem {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::super::http::StreamText;
 use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
 
 #[derive(Serialize)]
@@ -144,19 +145,15 @@ pub(super) struct AnthropicEvent<'a> {
 #[derive(Deserialize)]
 pub(super) struct AnthropicDelta<'a> {
     #[serde(borrow)]
-    pub(super) text: Option<AnthropicText<'a>>,
+    pub(super) text: Option<StreamText<'a>>,
     #[serde(borrow)]
-    pub(super) partial_json: Option<AnthropicText<'a>>,
+    pub(super) partial_json: Option<StreamText<'a>>,
     #[serde(borrow)]
-    pub(super) thinking: Option<AnthropicText<'a>>,
+    pub(super) thinking: Option<StreamText<'a>>,
     #[serde(borrow)]
-    pub(super) signature: Option<AnthropicText<'a>>,
+    pub(super) signature: Option<StreamText<'a>>,
     pub(super) stop_reason: Option<String>,
 }
-
-/// Text that borrows from the input where possible.
-#[derive(Deserialize)]
-pub(super) struct AnthropicText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 #[derive(Deserialize)]
 pub(super) struct AnthropicMessageStart {

@@ -158,7 +158,7 @@ fn claude_provider() -> Provider {
 /// Returns the program's message, for operators.
 fn result_message(line: &ClaudeLine<'_>) -> String {
     match &line.result {
-        Some(said) => said.to_string(),
+        Some(said) => said.clone(),
         None => line.errors.join("\n"),
     }
 }

@@ -3,7 +3,6 @@
 //! No prose is interpreted: a code comes from fields alone, so an agent's text about a rate limit
 //! has no effect. A result is only accepted in a known shape.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use unstuck_core::attempt::{ActionOutcome, AgentAction, Observation, ToolKind};
@@ -16,19 +15,15 @@ use super::wire::{
 use crate::agent::{Activity, AgentEnd, Denial, Usage};
 use crate::mcp;
 use crate::provider::program::{
-    INPUT_BYTES_MAX, LineEffects, ProgramDialog, RunningCalls, clip_text, shorten_middle,
-    subtract_usage,
+    DENIALS_MAX, INPUT_BYTES_MAX, LineEffects, ProgramDialog, RunningCalls, clip_denial, clip_text,
+    shorten_middle, subtract_usage,
 };
 
-/// Maximum number of reported denials: further ones repeat the same actions.
-const DENIALS_MAX: usize = 100;
 /// Time from the result until a program that does not end by itself is ended.
 const LINGER: Duration = Duration::from_secs(2);
 /// Time from the announcement of a retry to the end of the run: lines that are written together
 /// with it still count. The program waits longer than this before its retry.
 const LINGER_CUT: Duration = Duration::from_millis(100);
-/// Maximum number of bytes of a command in a denial.
-const WHAT_BYTES_MAX: usize = 1_024;
 
 /// The state of Claude Code's output so far.
 #[derive(Debug, Default)]
@@ -103,7 +98,7 @@ impl ClaudeStream {
     /// again.
     fn handle_retry(&mut self, line: ClaudeLine<'_>) {
         let delay = line.retry_delay_ms.and_then(round_to_integer).map(Span::from_millis);
-        self.facts.error = line.error.map(Cow::into_owned);
+        self.facts.error = line.error;
         self.cut = Some((line.error_status, delay));
         self.cut_short();
     }
@@ -113,8 +108,8 @@ impl ClaudeStream {
         self.end = fault.map(|fault| AgentEnd::Failed(Box::new(fault)));
     }
 
-    fn handle_init(&mut self, thread: Option<Cow<'_, str>>) -> Option<Activity> {
-        let thread = thread?.into_owned();
+    fn handle_init(&mut self, thread: Option<String>) -> Option<Activity> {
+        let thread = thread?;
         self.thread = Some(thread.clone());
         Some(Activity::Began { thread })
     }
@@ -122,8 +117,8 @@ impl ClaudeStream {
     fn handle_assistant(&mut self, line: ClaudeLine<'_>, activities: &mut impl Extend<Activity>) {
         if line.error.is_some() {
             // The message comes from the program and not from the model: it describes a failure.
-            self.facts.error = line.error.map(Cow::into_owned);
-            self.facts.request = line.request_id.map(Cow::into_owned);
+            self.facts.error = line.error;
+            self.facts.request = line.request_id;
             return;
         }
         self.facts.error = None;
@@ -142,10 +137,10 @@ impl ClaudeStream {
         message: &ClaudeMessage<'_>,
         own: bool,
     ) -> impl Iterator<Item = Activity> + use<> {
-        let new = message.id.is_some() && message.id.as_deref() != self.message.as_deref();
+        let new = message.id.is_some() && message.id != self.message;
         let usage = message.usage.filter(|_| new).map(usage);
         if new {
-            self.message = message.id.as_deref().map(str::to_owned);
+            self.message.clone_from(&message.id);
         }
         self.used = self.used.plus(usage.unwrap_or_default());
         let thinking = (new && own).then_some(Activity::Thinking);
@@ -156,8 +151,8 @@ impl ClaudeStream {
         match &*block.kind {
             "text" if own => Some(Activity::Said { text: shorten_middle(&block.text?) }),
             "tool_use" => {
-                let call = block.id?.into_owned();
-                let name = block.name?.into_owned();
+                let call = block.id?;
+                let name = block.name?;
                 self.calls.mark_started(&call);
                 let input =
                     clip_text(block.input.map_or("{}", |input| input.get()), INPUT_BYTES_MAX);
@@ -179,7 +174,7 @@ impl ClaudeStream {
         if block.kind != "tool_result" {
             return None;
         }
-        let call = block.tool_use_id?.into_owned();
+        let call = block.tool_use_id?;
         self.calls.mark_returned(&call);
         let failed = block.is_error.unwrap_or(false);
         let outcome = if failed { ActionOutcome::Failed } else { ActionOutcome::Succeeded };
@@ -190,16 +185,14 @@ impl ClaudeStream {
 
     fn handle_rate_limit(&mut self, line: &ClaudeLine<'_>) {
         let Some(info) = &line.rate_limit_info else { return };
-        self.facts.window = (info.status.as_deref() == Some("rejected")).then(|| {
-            let name = info.rate_limit_type.as_deref().map(str::to_owned);
-            (name, info.resets_at.and_then(time_from_seconds))
-        });
+        self.facts.window = (info.status.as_deref() == Some("rejected"))
+            .then(|| (info.rate_limit_type.clone(), info.resets_at.and_then(time_from_seconds)));
     }
 
     fn handle_result(&mut self, line: &ClaudeLine<'_>) -> Option<Activity> {
         self.unknown_thread = self.limits.resumes && failure::has_begun_nothing(line);
         if self.thread.is_none() && !self.unknown_thread {
-            self.thread = line.session_id.as_deref().map(str::to_owned);
+            self.thread.clone_from(&line.session_id);
         }
         self.end = Some(match self.facts.result_fault(line, self.limits) {
             Some(fault) => AgentEnd::Failed(Box::new(fault)),
@@ -263,10 +256,7 @@ fn build_denial(denial: &PermissionDenial<'_>) -> Denial {
     let observation = Observation::from_output(ActionOutcome::Failed, "", "");
     let action = AgentAction { tool, input, observation };
     let what = action.command_line().or_else(|| action.file_path(""));
-    Denial {
-        tool,
-        what: clip_text(&what.unwrap_or_else(|| denial.tool_name.to_string()), WHAT_BYTES_MAX),
-    }
+    clip_denial(tool, &what.unwrap_or_else(|| denial.tool_name.to_string()))
 }
 
 const fn usage(tokens: ClaudeTokens) -> Usage {

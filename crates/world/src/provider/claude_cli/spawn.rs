@@ -11,7 +11,7 @@ use super::{ClaudePermissions, ClaudeSettings, NAME};
 use crate::agent::AgentAssignment;
 use crate::mcp;
 use crate::process::{Launch, Wall};
-use crate::provider::account::{AccountAuth, AccountKey};
+use crate::provider::account::AccountAuth;
 use crate::provider::program;
 
 /// Variables that leave backoff and retries to the engine, and disable all traffic except for the
@@ -151,8 +151,8 @@ impl ClaudeSettings {
         if let Some(url) = &self.base_url {
             set("ANTHROPIC_BASE_URL", url.into());
         }
-        if let AccountAuth::Key(AccountKey { variable, credential: Some(key) }) = &self.account {
-            set(variable, key.expose().into());
+        if let Some((variable, key)) = self.account.exposed_key() {
+            set(variable, key.into());
         }
         environment
     }

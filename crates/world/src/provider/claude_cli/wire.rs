@@ -1,8 +1,8 @@
 //! The format of `--output-format stream-json`, limited to the fields that are read.
 //!
-//! All kinds of lines share one flat type that borrows from the line: a tagged enum would first
-//! copy every line into a tree, and most of a line is skipped. Fields and kinds that are not listed
-//! here are ignored; a field of another shape makes the line unreadable.
+//! All kinds of lines share one flat type that borrows the long parts of the line: a tagged enum
+//! would first copy every line into a tree, and most of a line is skipped. Fields and kinds that are
+//! not listed here are ignored; a field of another shape makes the line unreadable.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,22 +16,16 @@ use serde_json::value::RawValue;
 pub(super) struct ClaudeLine<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) subtype: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) session_id: Option<Cow<'a, str>>,
+    pub(super) subtype: Option<String>,
+    pub(super) session_id: Option<String>,
     /// Set on lines of a subagent.
-    #[serde(borrow)]
-    pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
+    pub(super) parent_tool_use_id: Option<String>,
     #[serde(borrow)]
     pub(super) message: Option<ClaudeMessage<'a>>,
     /// The type of an API error, in a message that the program generated itself, or in a retry.
-    #[serde(borrow)]
-    pub(super) error: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) request_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) rate_limit_info: Option<ClaudeRateLimitInfo<'a>>,
+    pub(super) error: Option<String>,
+    pub(super) request_id: Option<String>,
+    pub(super) rate_limit_info: Option<ClaudeRateLimitInfo>,
 
     /// In the announcement of a retry: the status of the response, and the delay.
     pub(super) error_status: Option<u16>,
@@ -40,26 +34,22 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) is_error: Option<bool>,
     pub(super) api_error_status: Option<u16>,
     pub(super) num_turns: Option<u32>,
-    #[serde(borrow)]
-    pub(super) result: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) stop_reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) terminal_reason: Option<Cow<'a, str>>,
+    pub(super) result: Option<String>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) terminal_reason: Option<String>,
     pub(super) total_cost_usd: Option<f64>,
     pub(super) usage: Option<ClaudeTokens>,
     #[serde(rename = "modelUsage")]
     pub(super) model_usage: Option<HashMap<String, ClaudeTokens>>,
     #[serde(borrow, default)]
     pub(super) permission_denials: Vec<PermissionDenial<'a>>,
-    #[serde(borrow, default)]
-    pub(super) errors: Vec<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) errors: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ClaudeMessage<'a> {
-    #[serde(borrow)]
-    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) id: Option<String>,
     #[serde(borrow)]
     pub(super) content: Option<ClaudeContent<'a>>,
     pub(super) usage: Option<ClaudeTokens>,
@@ -76,16 +66,12 @@ pub(super) enum ClaudeContent<'a> {
 pub(super) struct ClaudeBlock<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) text: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) text: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
     #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) tool_use_id: Option<Cow<'a, str>>,
+    pub(super) tool_use_id: Option<String>,
     #[serde(borrow)]
     pub(super) content: Option<ClaudeContent<'a>>,
     pub(super) is_error: Option<bool>,
@@ -108,13 +94,11 @@ pub(super) struct ClaudeTokens {
 /// The state of a plan's window.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ClaudeRateLimitInfo<'a> {
-    #[serde(borrow)]
-    pub(super) status: Option<Cow<'a, str>>,
+pub(super) struct ClaudeRateLimitInfo {
+    pub(super) status: Option<String>,
     /// Reset time in seconds since the Unix epoch.
     pub(super) resets_at: Option<f64>,
-    #[serde(borrow)]
-    pub(super) rate_limit_type: Option<Cow<'a, str>>,
+    pub(super) rate_limit_type: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -145,7 +129,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ClaudeContent<'a> {
     }
 }
 
-/// Visitor for [`Content`]; an untagged enum would first copy its input.
+/// Visitor for [`ClaudeContent`]; an untagged enum would first copy its input.
 struct ClaudeContentVisitor;
 
 impl<'de> Visitor<'de> for ClaudeContentVisitor {

@@ -15,7 +15,7 @@ pub(super) fn build_call_activity(item: &CodexItem<'_>) -> Option<Activity> {
     let tool = tool_kind(item)?;
     let name = match (&item.server, &item.tool) {
         (Some(server), Some(tool)) => format!("{server}.{tool}"),
-        (None, Some(tool)) => tool.to_string(),
+        (None, Some(tool)) => tool.clone(),
         _ => item.kind.to_string(),
     };
     let input = clip_text(&build_input(item), INPUT_BYTES_MAX);
@@ -54,7 +54,7 @@ fn is_failure(result: &RawValue) -> bool {
 /// Returns the command or the files that an item is about.
 pub(super) fn describe_target(item: &CodexItem<'_>) -> String {
     match &item.command {
-        Some(command) => command.to_string(),
+        Some(command) => command.clone(),
         None => item.changes.iter().map(|change| &*change.path).collect::<Vec<_>>().join(", "),
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! The reasons against `codex exec` are in `docs/adr/0009-codex-through-its-app-server.md`.
 
+mod approvals;
 mod failure;
 mod items;
 mod requests;
 mod session;
 mod spawn;
+mod usage;
 mod wire;
 
 use std::ffi::OsString;

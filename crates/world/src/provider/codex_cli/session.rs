@@ -2,35 +2,23 @@
 //!
 //! No prose is interpreted: a code comes from fields alone.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::{Code, Fault};
 use unstuck_core::time::{Span, Time};
 
+use super::approvals::CodexApprovals;
 use super::requests::{CodexSessionParams, number, serialize_line};
+use super::usage::CodexTurnUsage;
 use super::wire::{
-    CodexItem, CodexMessage, CodexOutcome, CodexParams, CodexRateLimits, CodexResponse,
-    CodexThreadResult, CodexTokenUsage, CodexTokens, CodexTurn, CodexTurnError, CodexTurnResult,
+    CodexItem, CodexMessage, CodexParams, CodexRateLimits, CodexResponse, CodexThreadResult,
+    CodexTokenUsage, CodexTurn, CodexTurnError, CodexTurnResult,
 };
 use super::{failure, items, requests};
-use crate::agent::{Activity, AgentEnd, Denial, Usage};
-use crate::provider::program::{
-    LineEffects, ProgramDialog, RunningCalls, clip_text, shorten_middle, subtract_usage,
-};
-
-/// Maximum number of reported denials: further ones repeat the same actions.
-const DENIALS_MAX: usize = 100;
-/// The method of a request for approval of a command.
-const APPROVE_COMMAND: &str = "item/commandExecution/requestApproval";
-/// Maximum number of bytes of a command in a denial.
-const WHAT_BYTES_MAX: usize = 1_024;
-/// Maximum number of remembered calls that have not returned.
-const WAITING_MAX: usize = 1_024;
+use crate::agent::{Activity, AgentEnd, Usage};
+use crate::provider::program::{LineEffects, ProgramDialog, RunningCalls, shorten_middle};
 
 /// Time from the end of the turn, when all of it is recorded, until the program is ended.
 const LINGER: Duration = Duration::from_millis(100);
@@ -40,25 +28,17 @@ const WAIT_MAX: Span = Span::from_secs(20);
 /// The assumed length of a longer wait, if the log does not state it.
 const LONG_WAIT: Span = Span::from_mins(1);
 
-/// The JSON-RPC error code for an unknown method.
-const METHOD_NOT_FOUND: i32 = -32_601;
-
 /// A session with Codex.
 #[derive(Debug)]
 pub struct CodexSession {
-    order: CodexSessionParams,
+    params: CodexSessionParams,
     thread: Option<String>,
     turn: Option<String>,
     calls: RunningCalls,
-    /// The commands or files of the calls that have not returned.
-    about: HashMap<String, String>,
+    approvals: CodexApprovals,
     said: Option<String>,
-    denials: Vec<Denial>,
     limits: CodexRateLimits,
-    /// The usage of the conversation before this turn.
-    before: Option<Usage>,
-    used: Usage,
-    answers: u32,
+    usage: CodexTurnUsage,
     waiting: Option<RateLimitWait>,
     /// The announced delay from the log, if the error has not arrived yet.
     delay: Option<Span>,
@@ -76,19 +56,16 @@ struct RateLimitWait {
 
 impl CodexSession {
     /// Creates a session before its first message.
-    pub fn new(order: CodexSessionParams) -> Self {
+    pub fn new(params: CodexSessionParams) -> Self {
         Self {
-            order,
+            params,
             thread: None,
             turn: None,
             calls: RunningCalls::default(),
-            about: HashMap::new(),
+            approvals: CodexApprovals::default(),
             said: None,
-            denials: Vec::new(),
             limits: CodexRateLimits::default(),
-            before: None,
-            used: Usage::default(),
-            answers: 0,
+            usage: CodexTurnUsage::default(),
             waiting: None,
             delay: None,
             end: None,
@@ -108,7 +85,7 @@ impl CodexSession {
 
     /// Returns the usage of the turn so far.
     pub const fn usage(&self) -> Usage {
-        self.used
+        self.usage.used
     }
 
     /// Returns the first message.
@@ -131,7 +108,8 @@ impl CodexSession {
         match (&message.method, message.id) {
             (Some(method), Some(id)) => {
                 let params = message.params.and_then(parse_raw::<CodexParams<'_>>);
-                let outcome = self.decide_approval(method, params);
+                let allowed = &self.params.allowed_commands;
+                let outcome = self.approvals.decide_request(method, params, allowed);
                 reply.extend(serialize_line(&CodexResponse { id, outcome }));
             }
             (Some(method), None) => {
@@ -180,23 +158,23 @@ impl CodexSession {
             (number::INITIALIZE, Some(_), _) => {
                 reply.extend(requests::build_initialized());
                 reply.extend(
-                    self.order.build_open_thread(number::THREAD, self.order.thread.as_deref()),
+                    self.params.build_open_thread(number::THREAD, self.params.thread.as_deref()),
                 );
                 None
             }
             // An unknown conversation is replaced by a new one, once; its different id shows that.
-            (number::THREAD, None, Some(_)) if self.order.thread.is_some() => {
-                reply.extend(self.order.build_open_thread(number::THREAD_ANEW, None));
+            (number::THREAD, None, Some(_)) if self.params.thread.is_some() => {
+                reply.extend(self.params.build_open_thread(number::THREAD_ANEW, None));
                 None
             }
             (number::THREAD | number::THREAD_ANEW, Some(result), _) => {
-                let thread = parse_owned::<CodexThreadResult>(result)?.thread.id;
-                reply.extend(self.order.build_start_turn(&thread));
+                let thread = parse_raw::<CodexThreadResult>(result)?.thread.id;
+                reply.extend(self.params.build_start_turn(&thread));
                 self.thread = Some(thread.clone());
                 Some(Activity::Began { thread })
             }
             (number::TURN, Some(result), _) => {
-                self.turn = Some(parse_owned::<CodexTurnResult>(result)?.turn.id);
+                self.turn = Some(parse_raw::<CodexTurnResult>(result)?.turn.id);
                 None
             }
             (_, None, Some(error)) => {
@@ -268,21 +246,15 @@ impl CodexSession {
     }
 
     fn handle_item_started(&mut self, item: &CodexItem<'_>) -> Option<Activity> {
-        match self.order.turns_max {
-            Some(max) if self.answers >= max => {
-                self.end_with_fault(failure::turn_limit_fault(max));
-                return None;
-            }
-            _ => {}
+        if let Some(max) = self.params.turns_max
+            && self.usage.responses >= max
+        {
+            self.end_with_fault(failure::turn_limit_fault(max));
+            return None;
         }
         let called = items::build_call_activity(item)?;
         self.calls.mark_started(&item.id);
-        if self.about.len() < WAITING_MAX {
-            self.about.insert(
-                item.id.to_string(),
-                clip_text(&items::describe_target(item), WHAT_BYTES_MAX),
-            );
-        }
+        self.approvals.remember_call(item);
         Some(called)
     }
 
@@ -293,38 +265,29 @@ impl CodexSession {
             return vec![Activity::Said { text }];
         }
         let known = self.calls.mark_returned(&item.id);
-        self.about.remove(&*item.id);
+        self.approvals.forget_call(item);
         let called = if known { None } else { items::build_call_activity(item) };
         called.into_iter().chain(items::build_return_activity(item)).collect()
     }
 
-    /// Updates the usage. Codex reports sums over the whole conversation, so the usage before this
-    /// turn is subtracted.
     fn update_usage(&mut self, usage: &CodexTokenUsage, turn: Option<&str>) -> Option<Activity> {
-        let total = convert_tokens(usage.total);
         if self.turn.is_none() || turn != self.turn.as_deref() {
-            // Reported again when a conversation is resumed.
-            self.before = Some(total);
+            self.usage.set_earlier_usage(usage);
             return None;
         }
-        self.answers = self.answers.saturating_add(1);
         (self.waiting, self.delay) = (None, None);
-        let before =
-            *self.before.get_or_insert_with(|| subtract_usage(total, convert_tokens(usage.last)));
-        let used = subtract_usage(total, before);
-        let since = subtract_usage(used, self.used);
-        self.used = used;
-        (since != Usage::default()).then_some(Activity::Used { usage: since })
+        let usage = self.usage.add_response(usage);
+        (usage != Usage::default()).then_some(Activity::Used { usage })
     }
 
-    fn handle_turn_end(&mut self, turn: &CodexTurn<'_>, at_ms: Option<u64>) {
+    fn handle_turn_end(&mut self, turn: &CodexTurn, at_ms: Option<u64>) {
         if self.turn.as_deref().is_some_and(|ours| ours != turn.id) {
             return;
         }
         match (turn.status.as_deref(), &turn.error) {
             (Some("completed"), None) => match self.said.take() {
                 Some(said) => {
-                    let denials = std::mem::take(&mut self.denials);
+                    let denials = std::mem::take(&mut self.approvals.denials);
                     self.end = Some(AgentEnd::Finished { said, denials });
                 }
                 None => self.end_with_fault(failure::refusal_fault()),
@@ -352,7 +315,8 @@ impl CodexSession {
             return fault;
         }
         let now = at_ms.map(Time::from_millis);
-        match now.and_then(|now| failure::parse_reset_time(&error.message, now, &self.order.zone)) {
+        match now.and_then(|now| failure::parse_reset_time(&error.message, now, &self.params.zone))
+        {
             Some(time) => fault.with_resets_at(time),
             None => fault,
         }
@@ -360,36 +324,6 @@ impl CodexSession {
 
     fn end_with_fault(&mut self, fault: Fault) {
         self.end = Some(AgentEnd::Failed(Box::new(fault)));
-    }
-
-    /// Decides about a request for approval. No person is present to approve it, so it is declined
-    /// and reported as a denial at the end, unless the command was allowed in advance.
-    fn decide_approval(&mut self, method: &str, params: Option<CodexParams<'_>>) -> CodexOutcome {
-        let what = self.describe_request(params);
-        let allowed = what.as_ref().is_some_and(|what| self.order.allowed_commands.contains(what));
-        if method == APPROVE_COMMAND && allowed {
-            return CodexOutcome::Result(json!({ "decision": "accept" }));
-        }
-        let (tool, declined) = match method {
-            APPROVE_COMMAND => (ToolKind::Command, json!({ "decision": "decline" })),
-            "item/fileChange/requestApproval" => (ToolKind::Edit, json!({ "decision": "decline" })),
-            "item/permissions/requestApproval" => (ToolKind::Other, json!({ "permissions": {} })),
-            "mcpServer/elicitation/request" => (ToolKind::Other, json!({ "action": "decline" })),
-            _ => return CodexOutcome::Error { code: METHOD_NOT_FOUND, message: "not offered" },
-        };
-        if self.denials.len() < DENIALS_MAX {
-            let what = what.unwrap_or_else(|| method.to_owned());
-            self.denials.push(Denial { tool, what: clip_text(&what, WHAT_BYTES_MAX) });
-        }
-        CodexOutcome::Result(declined)
-    }
-
-    fn describe_request(&self, params: Option<CodexParams<'_>>) -> Option<String> {
-        let params = params?;
-        let item = params.item_id.and_then(|item| self.about.get(&*item)).cloned();
-        let command = params.command.map(std::borrow::Cow::into_owned);
-        let known = command.or(item).filter(|what| !what.is_empty());
-        known.or_else(|| params.reason.map(std::borrow::Cow::into_owned))
     }
 }
 
@@ -434,22 +368,6 @@ impl ProgramDialog for CodexSession {
     }
 }
 
-const fn convert_tokens(tokens: CodexTokens) -> Usage {
-    let cached = tokens.cached.saturating_add(tokens.cache_written);
-    Usage {
-        input_tokens: tokens.input.saturating_sub(cached),
-        output_tokens: tokens.output,
-        cached_tokens: tokens.cached,
-        cache_written_tokens: tokens.cache_written,
-        money_micros: None,
-        unmeasured_calls: 0,
-    }
-}
-
-fn parse_raw<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+fn parse_raw<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
-}
-
-fn parse_owned<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
-    parse_raw(raw)
 }

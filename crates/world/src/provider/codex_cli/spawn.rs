@@ -13,7 +13,7 @@ use super::{CodexAccess, CodexSettings, LOGIN, NAME};
 use crate::agent::AgentAssignment;
 use crate::mcp;
 use crate::process::{Launch, Wall, WallLayers};
-use crate::provider::account::{AccountAuth, AccountKey};
+use crate::provider::account::AccountAuth;
 use crate::provider::program;
 
 /// Variables of credentials; Codex gets only the one of its account.
@@ -54,8 +54,8 @@ impl CodexSettings {
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
         set(LOG.0, LOG.1.into());
-        if let AccountAuth::Key(AccountKey { variable, credential: Some(key) }) = &self.account {
-            set(variable, key.expose().into());
+        if let Some((variable, key)) = self.account.exposed_key() {
+            set(variable, key.into());
         }
         launch
     }

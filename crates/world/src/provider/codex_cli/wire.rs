@@ -14,24 +14,22 @@ use serde_json::value::RawValue;
 pub(super) struct CodexMessage<'a> {
     #[serde(borrow)]
     pub(super) id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) method: Option<Cow<'a, str>>,
+    pub(super) method: Option<String>,
     /// The parameters, parsed only for methods of interest, because most messages are skipped.
     #[serde(borrow)]
     pub(super) params: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) error: Option<CodexRpcError<'a>>,
+    pub(super) error: Option<CodexRpcError>,
     /// The time of writing, by Codex's own clock.
     #[serde(rename = "emittedAtMs")]
     pub(super) emitted_at_ms: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct CodexRpcError<'a> {
-    #[serde(borrow, default)]
-    pub(super) message: Cow<'a, str>,
+pub(super) struct CodexRpcError {
+    #[serde(default)]
+    pub(super) message: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,32 +51,24 @@ pub(super) struct CodexId {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CodexParams<'a> {
-    #[serde(borrow)]
-    pub(super) thread_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) turn_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) turn: Option<CodexTurn<'a>>,
+    pub(super) thread_id: Option<String>,
+    pub(super) turn_id: Option<String>,
+    pub(super) turn: Option<CodexTurn>,
     #[serde(borrow)]
     pub(super) item: Option<CodexItem<'a>>,
     pub(super) token_usage: Option<CodexTokenUsage>,
     pub(super) rate_limits: Option<CodexRateLimits>,
     pub(super) error: Option<CodexTurnError>,
     pub(super) will_retry: Option<bool>,
-    #[serde(borrow)]
-    pub(super) item_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) command: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) reason: Option<Cow<'a, str>>,
+    pub(super) item_id: Option<String>,
+    pub(super) command: Option<String>,
+    pub(super) reason: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct CodexTurn<'a> {
-    #[serde(borrow)]
-    pub(super) id: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) status: Option<Cow<'a, str>>,
+pub(super) struct CodexTurn {
+    pub(super) id: String,
+    pub(super) status: Option<String>,
     pub(super) error: Option<CodexTurnError>,
 }
 
@@ -107,31 +97,23 @@ pub(super) struct CodexItem<'a> {
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) id: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) text: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) command: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) aggregated_output: Option<Cow<'a, str>>,
+    pub(super) text: Option<String>,
+    pub(super) command: Option<String>,
+    pub(super) aggregated_output: Option<String>,
     pub(super) exit_code: Option<i32>,
-    #[serde(borrow)]
-    pub(super) status: Option<Cow<'a, str>>,
+    pub(super) status: Option<String>,
     #[serde(borrow, default)]
     pub(super) changes: Vec<CodexFileChange<'a>>,
-    #[serde(borrow)]
-    pub(super) server: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) tool: Option<Cow<'a, str>>,
+    pub(super) server: Option<String>,
+    pub(super) tool: Option<String>,
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) query: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) path: Option<Cow<'a, str>>,
+    pub(super) query: Option<String>,
+    pub(super) path: Option<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

@@ -6,12 +6,12 @@ use reqwest::Response;
 use serde::Serialize;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::fault::{Fault, Provider, Timeout};
+use unstuck_core::fault::{Fault, Internal, Provider, Timeout};
 use unstuck_core::time::Span;
 
 use super::super::sse::SseParser;
 use super::StreamParser;
-use super::head::ResponseHead;
+use super::head::{ResponseHead, find_root_cause};
 use super::problem::{ProblemClass, ProviderProblem};
 use super::service::ModelService;
 use crate::agent::Usage;
@@ -27,12 +27,12 @@ impl ModelService {
     /// Requests a turn. Returns `None` if `stop` was canceled.
     pub(in crate::provider) async fn request_turn<R: StreamParser>(
         &self,
-        body: Vec<u8>,
-        mut reading: R,
+        request: &(impl Serialize + Sync),
         stop: &CancellationToken,
     ) -> Option<Result<ModelTurn, ModelFailure>> {
         let limit = self.deadlines.total;
-        let exchange = timeout(limit, self.run_exchange(body, &mut reading));
+        let mut reading = R::default();
+        let exchange = timeout(limit, self.run_exchange(request, &mut reading));
         let answer = stop.run_until_cancelled(exchange).await?;
         let usage = reading.reported_usage().map(|usage| self.price_usage(usage));
         let answer = answer.unwrap_or_else(|_| Err(self.timeout_fault("the whole turn", limit)));
@@ -47,11 +47,12 @@ impl ModelService {
 
     async fn run_exchange<R: StreamParser>(
         &self,
-        body: Vec<u8>,
+        request: &(impl Serialize + Sync),
         reading: &mut R,
     ) -> Result<Vec<MessagePart>, Fault> {
+        let body = serde_json::to_vec(request).map_err(|error| self.serialize_fault(&error))?;
         let mut response = self.send_request(body).await?;
-        let head = ResponseHead::new(response.status().as_u16(), response.headers().clone());
+        let head = ResponseHead::from_response(&response);
         if !response.status().is_success() {
             let body = self.read_error_body(&mut response).await;
             return Err(self.build_fault(R::classify_refusal(&head, &body), Some(&head)));
@@ -145,26 +146,24 @@ impl ModelService {
     }
 
     fn connection_fault(&self, message: &str, error: &reqwest::Error) -> Fault {
-        let mut cause: &dyn std::error::Error = error;
-        while let Some(source) = cause.source() {
-            cause = source;
-        }
         self.build_fault(ProviderProblem::new(ProblemClass::Service, message), None)
-            .with_cause(self.redactor.redact_text(&cause.to_string()))
+            .with_cause(self.redactor.redact_text(&find_root_cause(error)))
     }
-}
 
-/// Serializes a request. None of its types can fail to serialize.
-pub(in crate::provider) fn serialize_body(ask: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(ask).unwrap_or_default()
+    fn serialize_fault(&self, error: &serde_json::Error) -> Fault {
+        let component = "http".to_owned();
+        let message = "the request cannot be written as JSON";
+        Fault::internal_error(self.provider.name.clone(), message, Internal { component })
+            .with_cause(error)
+    }
 }
 
 /// Parses a recorded stream, without a service.
 pub(in crate::provider) fn replay_stream<R: StreamParser>(
     name: &str,
     bytes: &[u8],
-    mut reading: R,
 ) -> Result<ModelTurn, ModelFailure> {
+    let mut reading = R::default();
     let mut events = SseParser::default();
     let read = events.push(bytes, |data| reading.handle_event(data));
     let parts = read.and_then(|_| reading.finish_turn());

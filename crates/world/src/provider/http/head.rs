@@ -1,5 +1,6 @@
 //! The head of a response: status, ids, and the time to retry.
 
+use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use unstuck_core::time::{Span, Time};
 
@@ -12,6 +13,10 @@ pub(crate) struct ResponseHead {
 }
 
 impl ResponseHead {
+    pub(super) fn from_response(response: &Response) -> Self {
+        Self::new(response.status().as_u16(), response.headers().clone())
+    }
+
     pub(crate) fn new(status: u16, headers: HeaderMap) -> Self {
         let mut head = Self { status, request_id: None, headers };
         let id = head.get("request-id").or_else(|| head.get("x-request-id"));
@@ -53,6 +58,32 @@ impl ResponseHead {
         let seconds: u64 = self.get(name)?.parse().ok()?;
         Some(Time::from_millis(seconds.saturating_mul(1_000)))
     }
+}
+
+/// Splits a response into its head and its body, which is read until its end, an error or
+/// `bytes_max` bytes.
+pub(crate) async fn read_response(
+    mut response: Response,
+    bytes_max: usize,
+) -> (ResponseHead, Vec<u8>) {
+    let head = ResponseHead::from_response(&response);
+    let mut body = Vec::new();
+    while body.len() < bytes_max
+        && let Ok(Some(chunk)) = response.chunk().await
+    {
+        body.extend_from_slice(&chunk);
+    }
+    body.truncate(bytes_max);
+    (head, body)
+}
+
+/// Returns the innermost cause of an error: the outer ones repeat the URL with all its parameters.
+pub(crate) fn find_root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
 }
 
 /// Parses a number with or without a fraction, as services write both; negative and excessive

@@ -6,15 +6,18 @@ mod head;
 mod problem;
 mod service;
 
+use std::borrow::Cow;
 use std::time::Duration;
+
+use serde::Deserialize;
 
 use super::Credential;
 use super::prices::Prices;
 use crate::agent::Usage;
 use crate::model::MessagePart;
 
-pub(super) use exchange::{replay_stream, serialize_body};
-pub(crate) use head::ResponseHead;
+pub(super) use exchange::replay_stream;
+pub(crate) use head::{ResponseHead, find_root_cause, read_response};
 pub(super) use problem::{ProblemClass, ProviderProblem};
 pub use service::Proxies;
 pub(crate) use service::build_client;
@@ -65,7 +68,7 @@ impl Default for TurnDeadlines {
 }
 
 /// The parser of a protocol's responses. Does no I/O.
-pub(super) trait StreamParser {
+pub(super) trait StreamParser: Default {
     /// Classifies an error response.
     fn classify_refusal(head: &ResponseHead, body: &[u8]) -> ProviderProblem;
 
@@ -77,4 +80,14 @@ pub(super) trait StreamParser {
 
     /// Returns the usage so far, if the service reported it.
     fn reported_usage(&self) -> Option<Usage>;
+}
+
+/// Text that borrows from the input where possible.
+#[derive(Deserialize)]
+pub(super) struct StreamText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// Parses the data of an event.
+pub(super) fn parse_event<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, ProviderProblem> {
+    serde_json::from_slice(data)
+        .map_err(|error| ProviderProblem::not_understood(&format!("an event is no JSON: {error}")))
 }

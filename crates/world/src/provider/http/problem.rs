@@ -119,6 +119,12 @@ impl ProviderProblem {
         }
     }
 
+    /// Creates the problem of a turn that ended without being done.
+    pub(in crate::provider) fn stopped(trouble: ProblemClass, reason: &str) -> Self {
+        let message = format!("the model stopped: {reason}");
+        Self { error_type: Some(reason.to_owned()), ..Self::new(trouble, message) }
+    }
+
     /// Creates the problem of a stream that ended before the model did.
     pub(in crate::provider) fn ended_early() -> Self {
         Self::new(ProblemClass::Service, "the answer ended before it was complete")

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, NoProxy, Proxy, Url};
 use unstuck_core::fault::{Auth, Config, Fault, Internal, Provider};
 
@@ -26,7 +26,7 @@ pub(in crate::provider) struct Vendor {
 
 #[derive(Debug)]
 pub(in crate::provider) struct ModelService {
-    pub(in crate::provider) provider: Provider,
+    pub(super) provider: Provider,
     pub(super) variable: Option<String>,
     pub(super) deadlines: TurnDeadlines,
     pub(super) redactor: Redactor,
@@ -67,8 +67,11 @@ impl ModelService {
 
     /// Returns the usage with its cost, if the price is known.
     pub(super) fn price_usage(&self, usage: Usage) -> Usage {
-        let model = self.provider.model.as_deref().unwrap_or_default();
-        Usage { money_micros: self.prices.find_cost(model, &usage), ..usage }
+        Usage { money_micros: self.prices.find_cost(self.model(), &usage), ..usage }
+    }
+
+    pub(in crate::provider) fn model(&self) -> &str {
+        self.provider.model.as_deref().unwrap_or_default()
     }
 }
 
@@ -123,10 +126,6 @@ fn build_url(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
 fn build_headers(settings: &ModelSettings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(
-        USER_AGENT,
-        HeaderValue::from_static(concat!("unstuck/", env!("CARGO_PKG_VERSION"))),
-    );
     for (name, value) in vendor.headers {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
@@ -157,6 +156,7 @@ fn build_client_through(
     // An error means that the program has already chosen a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder()
+        .user_agent(concat!("unstuck/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect)
         // A request is sent exactly once, and a key is sent only to its own destination.
         .retry(reqwest::retry::never())

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::http::{ProblemClass, ProviderProblem, ResponseHead, StreamParser};
+use super::super::http::{
+    ProblemClass, ProviderProblem, ResponseHead, StreamParser, StreamText, parse_event,
+};
 use super::shared::{self, OpenAiFunction, OpenAiUsage, mark_failed};
 use crate::agent::Usage;
 use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
@@ -157,16 +159,12 @@ struct ChatChoice<'a> {
 #[derive(Deserialize)]
 struct ChatDelta<'a> {
     #[serde(borrow)]
-    content: Option<ChatText<'a>>,
+    content: Option<StreamText<'a>>,
     #[serde(borrow)]
-    refusal: Option<ChatText<'a>>,
+    refusal: Option<StreamText<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Vec<ChatCallDelta<'a>>>,
 }
-
-/// Text that borrows from the input where possible.
-#[derive(Deserialize)]
-struct ChatText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
 struct ChatCallDelta<'a> {
@@ -180,7 +178,7 @@ struct ChatCallDelta<'a> {
 struct ChatFunctionDelta<'a> {
     name: Option<String>,
     #[serde(borrow)]
-    arguments: Option<ChatText<'a>>,
+    arguments: Option<StreamText<'a>>,
 }
 
 const CALLS_MAX: usize = 1_024;
@@ -210,9 +208,7 @@ impl StreamParser for ChatParser {
         if data == b"[DONE]" {
             return Ok(true);
         }
-        let chunk: ChatChunk<'_> = serde_json::from_slice(data).map_err(|error| {
-            ProviderProblem::not_understood(&format!("an event is no JSON: {error}"))
-        })?;
+        let chunk: ChatChunk<'_> = parse_event(data)?;
         if let Some(wrong) = chunk.error {
             return Err(shared::classify_stream_error(&wrong));
         }
@@ -234,16 +230,16 @@ impl StreamParser for ChatParser {
             None => return Err(ProviderProblem::ended_early()),
             Some("stop" | "tool_calls" | "function_call") => {}
             Some("length") => {
-                return Err(shared::stopped_problem(ProblemClass::OutputLimit, "length"));
+                return Err(ProviderProblem::stopped(ProblemClass::OutputLimit, "length"));
             }
             Some("content_filter") => {
-                let problem = shared::stopped_problem(ProblemClass::Refused, "content_filter");
+                let problem = ProviderProblem::stopped(ProblemClass::Refused, "content_filter");
                 return Err(problem.with_model_text(&self.text));
             }
-            Some(other) => return Err(shared::stopped_problem(ProblemClass::Unknown, other)),
+            Some(other) => return Err(ProviderProblem::stopped(ProblemClass::Unknown, other)),
         }
         if !self.refusal.is_empty() {
-            return Err(shared::stopped_problem(ProblemClass::Refused, "refusal")
+            return Err(ProviderProblem::stopped(ProblemClass::Refused, "refusal")
                 .with_model_text(&self.refusal));
         }
         let text = std::mem::take(&mut self.text);

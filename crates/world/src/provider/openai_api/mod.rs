@@ -7,11 +7,12 @@ mod shared;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
-use unstuck_core::plan::GateKey;
 
+use super::ModelSettings;
 use super::http::{self, ModelService, Vendor};
-use super::{ModelSettings, derive_gate_key};
 use crate::model::{Model, ModelFailure, ModelRequest, ModelTurn};
+use chat::{ChatParser, ChatRequest};
+use responses::{ResponsesParser, ResponsesRequest};
 
 /// The name of this provider.
 pub const NAME: &str = "openai-api";
@@ -44,11 +45,9 @@ impl OpenAiDialect {
 /// A model of `OpenAI`, or of a compatible service.
 #[derive(Debug)]
 pub struct OpenAiApi {
-    model: String,
     dialect: OpenAiDialect,
     effort: Option<String>,
     vendors_own: bool,
-    gate: GateKey,
     service: ModelService,
 }
 
@@ -56,21 +55,9 @@ impl OpenAiApi {
     /// Creates a client. [`Model::check_ready`] tells whether it can be called. `effort` is the
     /// reasoning effort, in the vendor's own words, for models that reason.
     pub fn new(settings: ModelSettings, dialect: OpenAiDialect, effort: Option<String>) -> Self {
-        let vendor = dialect.vendor();
-        let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
-        Self {
-            model: settings.model.clone(),
-            dialect,
-            effort,
-            vendors_own: settings.base_url.is_none(),
-            gate: derive_gate_key(NAME, base_url, settings.credential.as_ref()),
-            service: ModelService::new(settings, &vendor),
-        }
-    }
-
-    /// Returns the key of the gate for its account.
-    pub const fn gate_key(&self) -> GateKey {
-        self.gate
+        let vendors_own = settings.base_url.is_none();
+        let service = ModelService::new(settings, &dialect.vendor());
+        Self { dialect, effort, vendors_own, service }
     }
 }
 
@@ -85,19 +72,17 @@ impl Model for OpenAiApi {
         request: ModelRequest<'_>,
         stop: &CancellationToken,
     ) -> Option<Result<ModelTurn, ModelFailure>> {
-        let model = &self.model;
+        let service = &self.service;
+        let model = service.model();
         let effort = self.effort.as_deref();
         match self.dialect {
             OpenAiDialect::Responses => {
-                let body =
-                    http::serialize_body(&responses::ResponsesRequest::new(model, request, effort));
-                self.service.request_turn(body, responses::ResponsesParser::default(), stop).await
+                let request = ResponsesRequest::new(model, request, effort);
+                service.request_turn::<ResponsesParser>(&request, stop).await
             }
             OpenAiDialect::Chat => {
-                let ask = chat::ChatRequest::new(model, request, effort, self.vendors_own);
-                self.service
-                    .request_turn(http::serialize_body(&ask), chat::ChatParser::default(), stop)
-                    .await
+                let request = ChatRequest::new(model, request, effort, self.vendors_own);
+                service.request_turn::<ChatParser>(&request, stop).await
             }
         }
     }
@@ -106,9 +91,7 @@ impl Model for OpenAiApi {
 /// Parses a recorded stream, without a service.
 pub fn parse_stream(dialect: OpenAiDialect, bytes: &[u8]) -> Result<ModelTurn, ModelFailure> {
     match dialect {
-        OpenAiDialect::Responses => {
-            http::replay_stream(NAME, bytes, responses::ResponsesParser::default())
-        }
-        OpenAiDialect::Chat => http::replay_stream(NAME, bytes, chat::ChatParser::default()),
+        OpenAiDialect::Responses => http::replay_stream::<ResponsesParser>(NAME, bytes),
+        OpenAiDialect::Chat => http::replay_stream::<ChatParser>(NAME, bytes),
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::http::{ProblemClass, ProviderProblem, ResponseHead, StreamParser};
+use super::super::http::{ProblemClass, ProviderProblem, ResponseHead, StreamParser, parse_event};
 use super::shared::{self, OpenAiFunction, OpenAiUsage, mark_failed};
 use crate::agent::Usage;
 use crate::model::{MessagePart, MessageRole, ModelMessage, ModelRequest, ToolSpec};
@@ -158,9 +158,7 @@ impl StreamParser for ResponsesParser {
     }
 
     fn handle_event(&mut self, data: &[u8]) -> Result<bool, ProviderProblem> {
-        let event: ResponsesEvent<'_> = serde_json::from_slice(data).map_err(|error| {
-            ProviderProblem::not_understood(&format!("an event is no JSON: {error}"))
-        })?;
+        let event: ResponsesEvent<'_> = parse_event(data)?;
         if let Some(used) = event.response.as_ref().and_then(|response| response.usage.as_ref()) {
             self.used = Some(used.to_usage());
         }
@@ -208,7 +206,7 @@ fn push_parts(mut item: Value, parts: &mut Vec<MessagePart>) -> Result<(), Provi
                 match (content["type"].as_str(), content["text"].as_str()) {
                     (Some("refusal"), _) => {
                         let said = content["refusal"].as_str().unwrap_or_default();
-                        return Err(shared::stopped_problem(ProblemClass::Refused, "refusal")
+                        return Err(ProviderProblem::stopped(ProblemClass::Refused, "refusal")
                             .with_model_text(said));
                     }
                     (Some("output_text"), Some(text)) => {
@@ -246,7 +244,7 @@ fn incomplete_problem(response: Option<ResponsesBody>) -> ProviderProblem {
         "content_filter" => ProblemClass::Refused,
         _ => ProblemClass::Unknown,
     };
-    shared::stopped_problem(trouble, &reason)
+    ProviderProblem::stopped(trouble, &reason)
 }
 
 fn extract_error(event: ResponsesEvent<'_>) -> Value {

@@ -149,13 +149,6 @@ fn classify_name(name: &str) -> Option<ProblemClass> {
     })
 }
 
-/// Creates the problem of a turn that ended without being done.
-pub(super) fn stopped_problem(trouble: ProblemClass, reason: &str) -> ProviderProblem {
-    let mut problem = ProviderProblem::new(trouble, format!("the model stopped: {reason}"));
-    problem.error_type = Some(reason.to_owned());
-    problem
-}
-
 /// Parses the arguments of a call; an empty text is an empty object.
 pub(super) fn parse_arguments(text: &str) -> Result<Value, ProviderProblem> {
     if text.trim().is_empty() {

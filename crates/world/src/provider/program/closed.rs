@@ -24,6 +24,7 @@ pub(in crate::provider) enum ProgramRunEnd {
     TimedOut { which: Deadline, limit: Duration },
     /// The program ended first.
     Ended(EarlyExit),
+    /// No program was started.
     NotStarted(Box<Fault>),
 }
 

@@ -14,5 +14,8 @@ pub use find::{find_program, query_version};
 pub(super) use start::{
     HomeInitLock, build_launch, build_wall, create_home, filter_environment, home_fault,
 };
-pub(super) use stream::{INPUT_BYTES_MAX, RunningCalls, clip_text, shorten_middle, subtract_usage};
+pub(super) use stream::{
+    DENIALS_MAX, INPUT_BYTES_MAX, RunningCalls, WHAT_BYTES_MAX, clip_denial, clip_text,
+    shorten_middle, subtract_usage,
+};
 pub use stream::{LINE_BYTES_MAX, LineSplitter};

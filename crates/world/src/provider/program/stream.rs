@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use memchr::memchr;
+use unstuck_core::attempt::ToolKind;
 
-use crate::agent::Usage;
+use crate::agent::{Denial, Usage};
 use crate::process::OutputExcerpt;
 
 /// Maximum length of a line in bytes. A longer one is skipped: no line of interest is that long,
@@ -68,6 +69,16 @@ const TEXT_BYTES_MAX: usize = 64 * 1_024;
 pub(in crate::provider) const INPUT_BYTES_MAX: usize = 1_024 * 1_024;
 /// Maximum number of calls that are tracked as running. No agent has that many.
 const CALLS_MAX: usize = 1_024;
+
+/// Maximum number of reported denials: further ones repeat the same actions.
+pub(in crate::provider) const DENIALS_MAX: usize = 100;
+/// Maximum number of bytes of a command in a denial.
+pub(in crate::provider) const WHAT_BYTES_MAX: usize = 1_024;
+
+/// Returns a denial of `what`, limited in length.
+pub(in crate::provider) fn clip_denial(tool: ToolKind, what: &str) -> Denial {
+    Denial { tool, what: clip_text(what, WHAT_BYTES_MAX) }
+}
 
 /// Returns the beginning of a text, cut at a character boundary.
 pub(in crate::provider) fn clip_text(text: &str, bytes_max: usize) -> String {

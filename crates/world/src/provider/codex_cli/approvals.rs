@@ -1,0 +1,71 @@
+//! Requests of Codex for approval. No person is present to approve one, so it is declined and
+//! reported as a denial at the end, unless the command was allowed in advance.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::json;
+use unstuck_core::attempt::ToolKind;
+
+use super::items;
+use super::wire::{CodexItem, CodexOutcome, CodexParams};
+use crate::agent::Denial;
+use crate::provider::program::{DENIALS_MAX, WHAT_BYTES_MAX, clip_denial, clip_text};
+
+/// The method of a request for approval of a command.
+const APPROVE_COMMAND: &str = "item/commandExecution/requestApproval";
+/// Maximum number of remembered calls that have not returned.
+const WAITING_MAX: usize = 1_024;
+/// The JSON-RPC error code for an unknown method.
+const METHOD_NOT_FOUND: i32 = -32_601;
+
+#[derive(Debug, Default)]
+pub(super) struct CodexApprovals {
+    /// The commands or files of the calls that have not returned.
+    targets: HashMap<String, String>,
+    pub(super) denials: Vec<Denial>,
+}
+
+impl CodexApprovals {
+    /// Remembers the command or the files of a call, which a request may be about.
+    pub(super) fn remember_call(&mut self, item: &CodexItem<'_>) {
+        if self.targets.len() < WAITING_MAX {
+            let target = clip_text(&items::describe_target(item), WHAT_BYTES_MAX);
+            self.targets.insert(item.id.to_string(), target);
+        }
+    }
+
+    pub(super) fn forget_call(&mut self, item: &CodexItem<'_>) {
+        self.targets.remove(&*item.id);
+    }
+
+    /// Decides about a request; only the commands in `allowed` are accepted.
+    pub(super) fn decide_request(
+        &mut self,
+        method: &str,
+        params: Option<CodexParams<'_>>,
+        allowed: &BTreeSet<String>,
+    ) -> CodexOutcome {
+        let what = params.and_then(|params| self.describe_request(params));
+        let is_allowed = what.as_ref().is_some_and(|what| allowed.contains(what));
+        if method == APPROVE_COMMAND && is_allowed {
+            return CodexOutcome::Result(json!({ "decision": "accept" }));
+        }
+        let (tool, declined) = match method {
+            APPROVE_COMMAND => (ToolKind::Command, json!({ "decision": "decline" })),
+            "item/fileChange/requestApproval" => (ToolKind::Edit, json!({ "decision": "decline" })),
+            "item/permissions/requestApproval" => (ToolKind::Other, json!({ "permissions": {} })),
+            "mcpServer/elicitation/request" => (ToolKind::Other, json!({ "action": "decline" })),
+            _ => return CodexOutcome::Error { code: METHOD_NOT_FOUND, message: "not offered" },
+        };
+        if self.denials.len() < DENIALS_MAX {
+            self.denials.push(clip_denial(tool, what.as_deref().unwrap_or(method)));
+        }
+        CodexOutcome::Result(declined)
+    }
+
+    fn describe_request(&self, params: CodexParams<'_>) -> Option<String> {
+        let target = params.item_id.and_then(|item| self.targets.get(&item)).cloned();
+        let known = params.command.or(target).filter(|what| !what.is_empty());
+        known.or(params.reason)
+    }
+}
