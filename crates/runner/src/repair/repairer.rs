@@ -278,7 +278,7 @@ fn gained_modes_fault(paths: &[PathBuf], patch: &Path) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use unstuck_world::git::raw::DifferenceKind;
+    use unstuck_world::git::DifferenceKind;
 
     use super::*;
 

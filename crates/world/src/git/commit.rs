@@ -10,7 +10,7 @@ use super::call::GitOutput;
 use super::fail::GitAction;
 use super::git::Git;
 use super::object::Oid;
-use super::status::{parse_path, split_records};
+use super::records::{nonempty_records, parse_path, split_records};
 
 /// The author or committer of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,8 +97,8 @@ impl Git {
         let call = self.call(GitAction::Look).args(["log", "-z", "--reverse", "--topo-order"]);
         let call = call.args(["--no-show-signature", "--format=%H%n%P%n%s"]);
         let done = call.args([format!("{older}..{newer}")]).run().await?;
-        let records = done.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty());
-        let commits: Option<Vec<CommitSummary>> = records.map(parse_commit).collect();
+        let commits: Option<Vec<CommitSummary>> =
+            nonempty_records(&done.stdout).map(parse_commit).collect();
         commits.ok_or_else(|| self.unreadable_fault(GitAction::Look))
     }
 

@@ -85,6 +85,15 @@ impl GitAction {
         matches!(self, Self::Look | Self::Status | Self::AskRemote)
     }
 
+    fn operation_context(self, exit: Option<i32>, reference: Option<&str>) -> GitOperation {
+        GitOperation {
+            operation: self.name().to_owned(),
+            exit,
+            reference: reference.map(str::to_owned),
+            remote: None,
+        }
+    }
+
     /// Returns the fault of this operation if no more specific cause is known.
     pub(crate) fn to_fault(
         self,
@@ -92,12 +101,7 @@ impl GitAction {
         exit: Option<i32>,
         reference: Option<&str>,
     ) -> Fault {
-        let context = GitOperation {
-            operation: self.name().to_owned(),
-            exit,
-            reference: reference.map(str::to_owned),
-            remote: None,
-        };
+        let context = self.operation_context(exit, reference);
         let source = self.fault_source();
         let message = message.into();
         match self {
@@ -120,7 +124,8 @@ impl GitAction {
         match how {
             GitFailure::Exited { exit, stderr, held_lock: Some(lock) } => {
                 let message = format!("{} is there: {}", lock.display(), self.read_stderr(&stderr));
-                self.lock_fault(message, exit, reference)
+                let kind = Kind::GitLocked(self.operation_context(Some(exit), reference));
+                Fault::new(kind, self.fault_source(), message)
             }
             GitFailure::Exited { exit, stderr, held_lock: None } => {
                 self.exit_fault(exit, self.read_stderr(&stderr), reference)
@@ -179,40 +184,25 @@ impl GitAction {
     }
 
     fn exit_fault(self, exit: i32, said: String, reference: Option<&str>) -> Fault {
-        match text_rules::classify_with(said.as_bytes(), RuleSet::Everything) {
-            Some((code, rule)) => match self.kind_from_code(code, exit, reference) {
-                Some(kind) => {
-                    let signature =
-                        Signature::from_output(code, &self.fault_source(), &said, Some(exit));
-                    Fault::new(kind, self.fault_source(), said).with_rule(rule, signature)
-                }
-                None => self.to_fault(said, Some(exit), reference),
-            },
-            None => self.to_fault(said, Some(exit), reference),
+        if let Some((code, rule)) = text_rules::classify_with(said.as_bytes(), RuleSet::Everything)
+            && let Some(kind) = self.kind_from_code(code, exit, reference)
+        {
+            let signature = Signature::from_output(code, &self.fault_source(), &said, Some(exit));
+            return Fault::new(kind, self.fault_source(), said).with_rule(rule, signature);
         }
-    }
-
-    fn lock_fault(self, message: String, exit: i32, reference: Option<&str>) -> Fault {
-        let kind = self.kind_from_code(Code::GitLocked, exit, reference);
-        Fault::new(kind.unwrap_or(Kind::bare(Code::GitLocked)), self.fault_source(), message)
+        self.to_fault(said, Some(exit), reference)
     }
 
     /// Returns the fault kind of a cause that git reports in prose only, if it applies to this
     /// operation.
     fn kind_from_code(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
         let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
-        let git = || GitOperation {
-            operation: self.name().to_owned(),
-            exit: Some(exit),
-            reference: reference.map(str::to_owned),
-            remote: None,
-        };
         let remote = matches!(self, Self::Push | Self::AskRemote);
         Some(match code {
             Code::AuthInvalid if remote => Kind::AuthInvalid(account()),
             Code::AuthExpired if remote => Kind::AuthExpired(account()),
             Code::AuthMissing if remote => Kind::AuthMissing(account()),
-            Code::GitLocked => Kind::GitLocked(git()),
+            Code::GitLocked => Kind::GitLocked(self.operation_context(Some(exit), reference)),
             Code::EnvDiskFull => Kind::EnvDiskFull(Tool {
                 command: Some("git".to_owned()),
                 exit: Some(exit),

@@ -12,7 +12,8 @@ use super::call::{GitCall, GitOutput};
 use super::fail::GitAction;
 use super::git::{Git, GitFolders, RevisionLookup};
 use super::object::Oid;
-use super::status::{GitParseError, parse_path};
+use super::records::{nonempty_records, parse_path};
+use super::status::GitParseError;
 use crate::process::FileLock;
 
 /// The lock files that any command may meet.
@@ -145,7 +146,7 @@ impl Git {
     pub async fn find_hooks(&self, folder: &Path) -> Result<HookSources, Fault> {
         let call = self.call(GitAction::Look).args(["config", "--null", "--type=path"]);
         let said = call.args(["--get-all", "core.hooksPath"]).run_expecting(&[0, 1]).await?.stdout;
-        let mut folders: Vec<&[u8]> = split_values(&said).collect();
+        let mut folders: Vec<&[u8]> = nonempty_records(&said).collect();
         // The last one comes from the fixed settings, which keep these commands from running hooks.
         folders.pop();
         let folder = match folders.last() {
@@ -156,12 +157,8 @@ impl Git {
             self.call(GitAction::Look).args(["config", "--null", "--get-regexp", HOOK_SETTINGS]);
         let said = call.run_expecting(&[0, 1]).await?.stdout;
         let setting = |record: &[u8]| String::from_utf8_lossy(record).replacen('\n', "=", 1);
-        Ok(HookSources { folder, settings: split_values(&said).map(setting).collect() })
+        Ok(HookSources { folder, settings: nonempty_records(&said).map(setting).collect() })
     }
-}
-
-fn split_values(said: &[u8]) -> impl Iterator<Item = &[u8]> {
-    said.split(|byte| *byte == 0).filter(|record| !record.is_empty())
 }
 
 impl HookSources {
@@ -256,7 +253,7 @@ pub struct Worktree {
 /// Parses a whole list. Skips attributes that newer versions of git add.
 pub fn parse_worktrees(bytes: &[u8]) -> Result<Vec<Worktree>, GitParseError> {
     let mut worktrees: Vec<Worktree> = Vec::new();
-    for line in bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+    for line in nonempty_records(bytes) {
         let unreadable = GitParseError { after_records: worktrees.len() };
         if let Some(name) = line.strip_prefix(b"worktree ") {
             let path = parse_path(name).ok_or(unreadable)?;

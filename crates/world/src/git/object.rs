@@ -1,4 +1,4 @@
-//! The hash and the kind of git objects.
+//! The hash and the kind of git objects, and the kinds of difference between them.
 
 use std::fmt;
 
@@ -85,6 +85,41 @@ impl GitFileMode {
             0o120_000 => Self::Link,
             0o160_000 => Self::Submodule,
             other => Self::Other(other),
+        })
+    }
+}
+
+/// The kind of difference of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DifferenceKind {
+    /// The path is new.
+    Added,
+    /// The path is deleted.
+    Deleted,
+    /// The content or the mode changed.
+    Modified,
+    /// The path became another kind of object.
+    TypeChanged,
+    /// The path was renamed from another.
+    Renamed,
+    /// The path was copied from another.
+    Copied,
+    /// The path has a conflict.
+    Unmerged,
+}
+
+impl DifferenceKind {
+    /// Parses the letter by which git names the kind.
+    pub(super) const fn parse(letter: u8) -> Option<Self> {
+        Some(match letter {
+            b'A' => Self::Added,
+            b'D' => Self::Deleted,
+            b'M' => Self::Modified,
+            b'T' => Self::TypeChanged,
+            b'R' => Self::Renamed,
+            b'C' => Self::Copied,
+            b'U' => Self::Unmerged,
+            _ => return None,
         })
     }
 }

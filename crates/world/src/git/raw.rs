@@ -2,27 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::object::GitFileMode;
-use super::status::{GitParseError, parse_path, split_records};
-
-/// The kind of difference of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DifferenceKind {
-    /// The path is new.
-    Added,
-    /// The path is deleted.
-    Deleted,
-    /// The content or the mode changed.
-    Modified,
-    /// The path became another kind of object.
-    TypeChanged,
-    /// The path was renamed from another.
-    Renamed,
-    /// The path was copied from another.
-    Copied,
-    /// The path has a conflict.
-    Unmerged,
-}
+use super::object::{DifferenceKind, GitFileMode};
+use super::records::{parse_path, split_records};
+use super::status::GitParseError;
 
 /// A path that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +39,7 @@ fn parse_difference<'a>(
     let mut words = record.strip_prefix(b":")?.split(|byte| *byte == b' ');
     let old = GitFileMode::parse(words.next()?)?;
     let new = GitFileMode::parse(words.next()?)?;
-    let what = parse_kind(*words.nth(2)?.first()?)?;
+    let what = DifferenceKind::parse(*words.nth(2)?.first()?)?;
     let first = parse_path(next.next()?)?;
     let (path, from) = match what {
         DifferenceKind::Renamed | DifferenceKind::Copied => {
@@ -66,19 +48,6 @@ fn parse_difference<'a>(
         _ => (first, None),
     };
     Some(TreeDifference { path, from, what, old, new })
-}
-
-const fn parse_kind(letter: u8) -> Option<DifferenceKind> {
-    Some(match letter {
-        b'A' => DifferenceKind::Added,
-        b'D' => DifferenceKind::Deleted,
-        b'M' => DifferenceKind::Modified,
-        b'T' => DifferenceKind::TypeChanged,
-        b'R' => DifferenceKind::Renamed,
-        b'C' => DifferenceKind::Copied,
-        b'U' => DifferenceKind::Unmerged,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use unstuck_core::fault::{Fault, Missing};
 use super::fail::GitAction;
 use super::git::{Git, LookupAnswer};
 use super::object::Oid;
+use super::records::{nonempty_lines, parse_ref};
 
 /// A change of one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,13 +97,8 @@ impl Git {
         let call = self.call(GitAction::Look);
         let call = call.args(["for-each-ref", "--format=%(objectname) %(refname)"]).args(prefixes);
         let done = call.run().await?;
-        let read = |line: &[u8]| {
-            let at = line.iter().position(|byte| *byte == b' ')?;
-            let name = std::str::from_utf8(&line[at + 1..]).ok()?;
-            Some((name.to_owned(), Oid::parse(&line[..at])?))
-        };
-        let lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let refs: Option<BTreeMap<String, Oid>> = lines.map(read).collect();
+        let refs = nonempty_lines(&done.stdout).map(|line| parse_ref(line, b' '));
+        let refs: Option<BTreeMap<String, Oid>> = refs.collect();
         refs.ok_or_else(|| self.unreadable_fault(GitAction::Look))
     }
 
@@ -113,7 +109,7 @@ impl Git {
         changes: &[RefChange],
         why: &str,
     ) -> Result<RefSwapOutcome, Fault> {
-        let mut orders = String::from("start\n");
+        let mut updates = String::from("start\n");
         for change in changes {
             let RefChange { name, old, new } = change;
             let Some(any) = new.as_ref().or(old.as_ref()) else { continue };
@@ -121,13 +117,13 @@ impl Git {
             let zero = any.null_name();
             let old = old.unwrap_or(&zero);
             let _ = match new {
-                Some(new) => writeln!(orders, "update {name} {new} {old}"),
-                None => writeln!(orders, "delete {name} {old}"),
+                Some(new) => writeln!(updates, "update {name} {new} {old}"),
+                None => writeln!(updates, "delete {name} {old}"),
             };
         }
-        orders.push_str("prepare\ncommit\n");
+        updates.push_str("prepare\ncommit\n");
         let call = self.call(GitAction::Commit).args(["update-ref", "--create-reflog", "-m", why]);
-        let call = call.args(["--no-deref", "--stdin"]).input(orders);
+        let call = call.args(["--no-deref", "--stdin"]).input(updates);
         let call = call
             .with_reference(changes.first().map(|change| change.name.clone()).unwrap_or_default());
         match call.run().await {
@@ -141,19 +137,19 @@ impl Git {
         &self,
         refs: impl IntoIterator<Item = (String, Oid)>,
     ) -> Result<(), Fault> {
-        let orders = refs.into_iter().map(|(name, oid)| format!("update {name} {oid}\n"));
-        self.update_refs(orders.collect()).await
+        let updates = refs.into_iter().map(|(name, oid)| format!("update {name} {oid}\n"));
+        self.update_refs(updates.collect()).await
     }
 
     /// Deletes refs of Unstuck that have these values.
     pub(crate) async fn delete_refs(&self, refs: BTreeMap<String, Oid>) -> Result<(), Fault> {
-        let orders = refs.into_iter().map(|(name, oid)| format!("delete {name} {oid}\n"));
-        self.update_refs(orders.collect()).await
+        let updates = refs.into_iter().map(|(name, oid)| format!("delete {name} {oid}\n"));
+        self.update_refs(updates.collect()).await
     }
 
-    async fn update_refs(&self, orders: String) -> Result<(), Fault> {
+    async fn update_refs(&self, updates: String) -> Result<(), Fault> {
         let call = self.call(GitAction::Commit).args(["update-ref", "--no-deref", "--stdin"]);
-        call.input(orders).run().await.map(drop)
+        call.input(updates).run().await.map(drop)
     }
 
     /// Determines from the values of the refs why git refused to change them, because git does not

@@ -1,23 +1,17 @@
 //! Remotes: reading their refs, and pushing commits to them.
 
+use std::collections::BTreeMap;
+
 use unstuck_core::fault::Fault;
 
 use super::call::{GitOutput, SILENCE_MAX};
 use super::fail::GitAction;
 use super::git::Git;
 use super::object::Oid;
+use super::records::{nonempty_lines, nonempty_records, parse_ref};
 
 /// Exit code of git for an unknown name of a remote.
 const NO_REMOTE: i32 = 2;
-
-/// A ref of another repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteRef {
-    /// The full name of the ref.
-    pub name: String,
-    /// The object it points to.
-    pub oid: Oid,
-}
 
 impl Git {
     /// Pushes `commit` to `remote` as `reference` (a full name), without force. The caller runs the
@@ -87,14 +81,10 @@ impl Git {
         let call = git.call(GitAction::AskRemote).args(["ls-remote", "--refs"]);
         let call = call.args(["--end-of-options", remote, reference]).with_reference(reference);
         let done = call.run().await?;
-        let refs: Option<Vec<RemoteRef>> = done
-            .stdout
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-            .map(parse_remote_ref)
-            .collect();
-        let refs = refs.ok_or_else(|| self.unreadable_fault(GitAction::AskRemote))?;
-        Ok(refs.into_iter().find(|found| found.name == reference).map(|found| found.oid))
+        let refs = nonempty_lines(&done.stdout).map(|line| parse_ref(line, b'\t'));
+        let refs: Option<BTreeMap<String, Oid>> = refs.collect();
+        let mut refs = refs.ok_or_else(|| self.unreadable_fault(GitAction::AskRemote))?;
+        Ok(refs.remove(reference))
     }
 
     /// Returns the addresses of all remotes: those for fetching, and those for pushing alone.
@@ -103,7 +93,7 @@ impl Git {
         let done = call.args([r"^remote\..*\.(url|pushurl)$"]).run_expecting(&[0, 1]).await?;
         let mut urls = Vec::new();
         let mut push_urls = Vec::new();
-        for record in done.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        for record in nonempty_records(&done.stdout) {
             let record = String::from_utf8_lossy(record);
             let Some((name, url)) = record.split_once('\n') else { continue };
             if name.ends_with(".pushurl") { &mut push_urls } else { &mut urls }
@@ -111,10 +101,4 @@ impl Git {
         }
         Ok((urls, push_urls))
     }
-}
-
-fn parse_remote_ref(line: &[u8]) -> Option<RemoteRef> {
-    let at = line.iter().position(|byte| *byte == b'\t')?;
-    let name = std::str::from_utf8(&line[at + 1..]).ok()?.to_owned();
-    Some(RemoteRef { name, oid: Oid::parse(&line[..at])? })
 }

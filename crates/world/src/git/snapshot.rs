@@ -22,6 +22,7 @@ use super::fail::GitAction;
 use super::git::Git;
 use super::layout::GitLayout;
 use super::object::Oid;
+use super::records::{nonempty_lines, nonempty_records};
 use super::refs::{RefChange, RefSwapOutcome};
 
 /// Files of the snapshot, relative to the shared git folder.
@@ -239,9 +240,9 @@ async fn find_ref_mover(
     let call = call.args(["--end-of-options", name, "--"]);
     // A ref that names no commit has no log that git would show.
     let done = call.run_expecting(&[0, 128]).await?;
-    let records = done.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty());
-    let steps: Vec<String> =
-        records.map(|step| String::from_utf8_lossy(step).into_owned()).collect();
+    let steps: Vec<String> = nonempty_records(&done.stdout)
+        .map(|step| String::from_utf8_lossy(step).into_owned())
+        .collect();
     let steps: Vec<(&str, &str)> = steps.iter().filter_map(|step| step.split_once(' ')).collect();
     let begin = match before {
         Some(before) => steps.iter().position(|(at, _)| *at == before.as_str()),
@@ -262,7 +263,7 @@ fn find_head_mover(log: &[u8], log_bytes: u64, agent: &str) -> RefMover {
     let since = log.get(known..).unwrap_or_default();
     let by_agent = format!("<{agent}>");
     let is_agents = |line: &[u8]| String::from_utf8_lossy(line).contains(&by_agent);
-    let mut lines = since.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).peekable();
+    let mut lines = nonempty_lines(since).peekable();
     if lines.peek().is_none() {
         return RefMover::Untold;
     }

@@ -1,35 +1,13 @@
 //! Reads `git status --porcelain=v2 -z`. Parsing is pure, and any bytes are safe to parse.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
 use super::fail::GitAction;
 use super::git::Git;
-use super::object::GitFileMode;
-
-/// The difference of a path between two states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathState {
-    /// No difference.
-    Same,
-    /// The content or the mode changed.
-    Modified,
-    /// The path became another kind of object.
-    TypeChanged,
-    /// The path is new.
-    Added,
-    /// The path is deleted.
-    Deleted,
-    /// The path was renamed from another.
-    Renamed,
-    /// The path was copied from another.
-    Copied,
-    /// The path has a conflict.
-    Unmerged,
-}
+use super::object::{DifferenceKind, GitFileMode};
+use super::records::{parse_path, split_records};
 
 /// An entry of a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,10 +51,10 @@ pub struct ChangedEntry {
     pub path: PathBuf,
     /// The original path, if it was renamed or copied.
     pub from: Option<PathBuf>,
-    /// The difference between the last commit and the index.
-    pub staged: PathState,
-    /// The difference between the index and the working tree.
-    pub unstaged: PathState,
+    /// The difference between the last commit and the index, if any.
+    pub staged: Option<DifferenceKind>,
+    /// The difference between the index and the working tree, if any.
+    pub unstaged: Option<DifferenceKind>,
     /// The mode in the last commit.
     pub head: GitFileMode,
     /// The mode in the index.
@@ -131,13 +109,6 @@ pub fn parse_status(bytes: &[u8]) -> Result<Vec<StatusEntry>, GitParseError> {
         }
     }
     Ok(entries)
-}
-
-/// Splits bytes into zero-terminated records.
-pub(super) fn split_records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = bytes.strip_suffix(b"\0").unwrap_or(bytes);
-    let count = if bytes.is_empty() { 0 } else { usize::MAX };
-    whole.split(|byte| *byte == 0).take(count)
 }
 
 fn parse_entry<'a>(
@@ -204,26 +175,16 @@ fn split_fields<const N: usize>(mut rest: &[u8]) -> Option<([&[u8]; N], &[u8])> 
     Some((words, rest))
 }
 
-pub(super) fn parse_path(name: &[u8]) -> Option<PathBuf> {
-    (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name)))
-}
-
-const fn parse_state(letter: u8) -> Option<PathState> {
-    Some(match letter {
-        b'.' => PathState::Same,
-        b'M' => PathState::Modified,
-        b'T' => PathState::TypeChanged,
-        b'A' => PathState::Added,
-        b'D' => PathState::Deleted,
-        b'R' => PathState::Renamed,
-        b'C' => PathState::Copied,
-        b'U' => PathState::Unmerged,
-        _ => return None,
-    })
+#[expect(clippy::option_option, reason = "no state, no difference, and a difference")]
+fn parse_state(letter: u8) -> Option<Option<DifferenceKind>> {
+    if letter == b'.' { Some(None) } else { DifferenceKind::parse(letter).map(Some) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
     use super::*;
 
     const NAME: &str = "1111111111111111111111111111111111111111";
@@ -241,7 +202,7 @@ mod tests {
             panic!()
         };
         assert_eq!(modified.path, PathBuf::from("a b\n"));
-        assert_eq!((modified.staged, modified.unstaged), (PathState::Same, PathState::Modified));
+        assert_eq!((modified.staged, modified.unstaged), (None, Some(DifferenceKind::Modified)));
         assert_eq!(
             (modified.index, modified.worktree),
             (GitFileMode::File, GitFileMode::Executable)

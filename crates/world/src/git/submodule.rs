@@ -22,15 +22,25 @@ impl Git {
     /// Returns the submodules that `.gitmodules` of a commit, a branch or a tree lists.
     pub async fn list_submodules(&self, revision: &str) -> Result<Vec<Submodule>, Fault> {
         let blob = format!("{revision}:.gitmodules");
-        let call = self.call(GitAction::Look).args(["config", "-z", "--blob", &blob]);
-        let call = call.args(["--get-regexp", r"^submodule\..*\.path$"]);
+        let paths = self.read_submodule_settings(&["--blob", &blob], ".path").await?;
+        Ok(paths.into_iter().map(|(name, path)| Submodule { name, path }).collect())
+    }
+
+    /// Returns the settings of submodules that end with `suffix`, by the name of the submodule.
+    async fn read_submodule_settings(
+        &self,
+        source: &[&str],
+        suffix: &str,
+    ) -> Result<Vec<(String, String)>, Fault> {
+        let call = self.call(GitAction::Look).args(["config", "-z"]).args(source);
+        let call = call.args(["--get-regexp", &format!(r"^submodule\..*\{suffix}$")]);
         // Exit code 1 is a file without any, 128 no such file.
         let done = call.run_expecting(&[0, 1, 128]).await?;
-        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        let text = String::from_utf8_lossy(&done.stdout);
         let read = |record: &str| {
-            let (key, path) = record.split_once('\n')?;
-            let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
-            Some(Submodule { name: name.to_owned(), path: path.to_owned() })
+            let (key, value) = record.split_once('\n')?;
+            let name = key.strip_prefix("submodule.")?.strip_suffix(suffix)?;
+            Some((name.to_owned(), value.to_owned()))
         };
         Ok(text.split('\0').filter_map(read).collect())
     }
@@ -40,16 +50,7 @@ impl Git {
     pub(crate) async fn read_submodule_addresses(&self) -> Result<BTreeMap<String, String>, Fault> {
         let mut found = BTreeMap::new();
         for source in [&["--blob", "HEAD:.gitmodules"][..], &[]] {
-            let call = self.call(GitAction::Look).args(["config", "-z"]).args(source);
-            let call = call.args(["--get-regexp", r"^submodule\..*\.url$"]);
-            // Exit code 1 is a file without any, 128 no such file.
-            let done = call.run_expecting(&[0, 1, 128]).await?;
-            let text = String::from_utf8_lossy(&done.stdout).into_owned();
-            found.extend(text.split('\0').filter_map(|record| {
-                let (key, url) = record.split_once('\n')?;
-                let name = key.strip_prefix("submodule.")?.strip_suffix(".url")?;
-                Some((name.to_owned(), url.to_owned()))
-            }));
+            found.extend(self.read_submodule_settings(source, ".url").await?);
         }
         let origin = self.read_setting("remote.origin.url").await?;
         let origin = origin.unwrap_or_else(|| self.directory().display().to_string());

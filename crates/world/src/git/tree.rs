@@ -11,6 +11,7 @@ use super::fail::GitAction;
 use super::git::Git;
 use super::object::Oid;
 use super::raw::{self, TreeDifference};
+use super::records::{join_paths, split_paths};
 
 impl Git {
     /// Stages these paths as they are in the working tree, new, changed or deleted.
@@ -34,11 +35,7 @@ impl Git {
         how: &[&str],
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Fault> {
-        let mut list = Vec::new();
-        for path in paths {
-            list.extend_from_slice(path.as_os_str().as_bytes());
-            list.push(0);
-        }
+        let list = join_paths(paths);
         if list.is_empty() {
             return Ok(());
         }
@@ -53,16 +50,16 @@ impl Git {
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Fault> {
         let wanted: Vec<&Path> = paths.into_iter().collect();
-        let mut orders = Vec::new();
+        let mut entries = Vec::new();
         for path in &wanted {
-            orders.extend_from_slice(format!("0 {}\t", tree.null_name()).as_bytes());
-            orders.extend_from_slice(path.as_os_str().as_bytes());
-            orders.push(0);
+            entries.extend_from_slice(format!("0 {}\t", tree.null_name()).as_bytes());
+            entries.extend_from_slice(path.as_os_str().as_bytes());
+            entries.push(0);
         }
-        orders.extend_from_slice(&self.list_tree_entries(tree, &wanted).await?);
+        entries.extend_from_slice(&self.list_tree_entries(tree, &wanted).await?);
         let call =
             self.call(GitAction::Revert).args(["update-index", "--replace", "-z", "--index-info"]);
-        call.input(orders).run().await.map(drop)
+        call.input(entries).run().await.map(drop)
     }
 
     /// Returns the entries of `tree` at exactly these paths, in git's own format. A long list of
@@ -87,8 +84,7 @@ impl Git {
     pub async fn list_root_names(&self, commit: &Oid) -> Result<BTreeSet<PathBuf>, Fault> {
         let call = self.call(GitAction::Look).args(["ls-tree", "-z", "--name-only", "--full-tree"]);
         let done = call.args([commit.as_str()]).run().await?;
-        let names = done.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+        Ok(split_paths(&done.stdout).collect())
     }
 
     /// Returns the symbolic links in a commit.
@@ -145,9 +141,7 @@ impl Git {
         let wanted: BTreeSet<&Path> = paths.into_iter().collect();
         let call = self.call(GitAction::Look).args(["ls-tree", "-r", "-d", "-z", "--name-only"]);
         let done = call.args(["--full-tree", commit.as_str()]).run().await?;
-        let found =
-            done.stdout.split(|byte| *byte == 0).map(|name| Path::new(OsStr::from_bytes(name)));
-        Ok(found.filter(|path| wanted.contains(path)).map(Path::to_owned).collect())
+        Ok(split_paths(&done.stdout).filter(|path| wanted.contains(path.as_path())).collect())
     }
 
     /// Writes the index as a tree.

@@ -19,9 +19,9 @@ use unstuck_core::time::Time;
 
 use super::state::{build_start_ref, io_fault};
 use super::workspace::Workspace;
-use crate::git::raw::{DifferenceKind, TreeDifference};
-use crate::git::status::{ChangedEntry, PathState, StatusEntry};
-use crate::git::{GitAction, GitFileMode, Oid};
+use crate::git::raw::TreeDifference;
+use crate::git::status::{ChangedEntry, StatusEntry};
+use crate::git::{DifferenceKind, GitAction, GitFileMode, Oid};
 
 /// The kind of change to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl Workspace {
             {
                 None
             }
-            StatusEntry::Changed(changed) if changed.unstaged != PathState::Same => {
+            StatusEntry::Changed(changed) if changed.unstaged.is_some() => {
                 let kind = classify_change(&changed);
                 Some(WorktreeChange { path: changed.path, kind })
             }
@@ -178,9 +178,9 @@ impl Workspace {
 
 const fn classify_change(changed: &ChangedEntry) -> ChangeKind {
     match (changed.unstaged, changed.index, changed.worktree) {
-        (PathState::Deleted, ..) => ChangeKind::Deleted,
-        (PathState::Added, ..) => ChangeKind::Added,
-        (PathState::TypeChanged, ..) => ChangeKind::TypeChanged,
+        (Some(DifferenceKind::Deleted), ..) => ChangeKind::Deleted,
+        (Some(DifferenceKind::Added), ..) => ChangeKind::Added,
+        (Some(DifferenceKind::TypeChanged), ..) => ChangeKind::TypeChanged,
         (_, GitFileMode::File, GitFileMode::Executable)
         | (_, GitFileMode::Executable, GitFileMode::File) => ChangeKind::ModeChanged,
         _ => ChangeKind::Modified,

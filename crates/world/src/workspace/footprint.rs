@@ -23,7 +23,7 @@ use super::changes::WorktreeChange;
 use super::ecosystem::{ByProduct, classify_by_product, is_lock_file};
 use super::workspace::Workspace;
 use crate::git::Git;
-use crate::git::status::{PathState, StatusEntry};
+use crate::git::status::StatusEntry;
 use crate::scope::PathScope;
 
 /// Name of the state file that lists paths known to be no work.
@@ -300,7 +300,7 @@ impl Workspace {
             match entry {
                 // A folder has no content of its own to compare.
                 StatusEntry::Changed(changed) if changed.submodule.is_some() => {}
-                StatusEntry::Changed(changed) if changed.unstaged != PathState::Same => {
+                StatusEntry::Changed(changed) if changed.unstaged.is_some() => {
                     let digest = digest_path(&self.directory.join(&changed.path));
                     differing.held.insert(changed.path, digest);
                 }

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unstuck_world::git::raw::DifferenceKind;
 use unstuck_world::git::status::StatusEntry;
-use unstuck_world::git::{NewCommit, Oid};
+use unstuck_world::git::{DifferenceKind, NewCommit, Oid};
 
 use super::marks::{self, MarkedFile};
 use super::plan::{LandingPlan, LandingSource};

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::plan::file::{carry_marks, differ_only_in_marks};
-use unstuck_world::git::raw::{DifferenceKind, TreeDifference};
-use unstuck_world::git::status::{ChangedEntry, PathState};
-use unstuck_world::git::{GitFileMode, Oid};
+use unstuck_world::git::raw::TreeDifference;
+use unstuck_world::git::status::ChangedEntry;
+use unstuck_world::git::{DifferenceKind, GitFileMode, Oid};
 
 use super::plan::LandingSource;
 use crate::error::{CliError, LandError};
@@ -37,8 +37,8 @@ pub(super) async fn read_marked_file(
     entry: &ChangedEntry,
 ) -> Result<Option<MarkedFile>, CliError> {
     let is_plain = matches!(entry.head, GitFileMode::File | GitFileMode::Executable);
-    let is_staged = entry.staged != PathState::Same;
-    let is_one_change = !is_staged || entry.unstaged == PathState::Same;
+    let is_staged = entry.staged.is_some();
+    let is_one_change = !is_staged || entry.unstaged.is_none();
     let path = entry.path.clone();
     if !is_plain || !is_one_change || entry.from.is_some() || entry.head != entry.worktree {
         return Ok(None);

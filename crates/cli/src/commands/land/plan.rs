@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use unstuck_core::engine::BuildId;
 use unstuck_store::tables::BuildRow;
-use unstuck_world::git::raw::DifferenceKind;
-use unstuck_world::git::{CommitSummary, Git, Oid};
+use unstuck_world::git::{CommitSummary, DifferenceKind, Git, Oid};
 use unstuck_world::workspace;
 
 use crate::commands::pull_request::OpenPullRequest;

@@ -6,14 +6,16 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use unstuck_world::git::GitFileMode;
-use unstuck_world::git::raw::DifferenceKind;
-use unstuck_world::git::status::{PathState, StatusEntry};
+use unstuck_world::git::status::StatusEntry;
+use unstuck_world::git::{DifferenceKind, GitFileMode};
 
 use super::git;
 use super::repo::{Repo, block_on};
 
-fn changed(entries: &[StatusEntry], path: &str) -> (PathState, GitFileMode, GitFileMode) {
+fn changed(
+    entries: &[StatusEntry],
+    path: &str,
+) -> (Option<DifferenceKind>, GitFileMode, GitFileMode) {
     entries
         .iter()
         .find_map(|entry| match entry {
@@ -52,21 +54,21 @@ fn every_kind_of_change_is_seen() {
 
     assert_eq!(
         changed(&entries, "edited"),
-        (PathState::Modified, GitFileMode::File, GitFileMode::File)
+        (Some(DifferenceKind::Modified), GitFileMode::File, GitFileMode::File)
     );
     assert_eq!(
         changed(&entries, "deleted"),
-        (PathState::Deleted, GitFileMode::File, GitFileMode::Absent)
+        (Some(DifferenceKind::Deleted), GitFileMode::File, GitFileMode::Absent)
     );
     assert_eq!(
         changed(&entries, "tool"),
-        (PathState::Modified, GitFileMode::File, GitFileMode::Executable)
+        (Some(DifferenceKind::Modified), GitFileMode::File, GitFileMode::Executable)
     );
     assert_eq!(
         changed(&entries, "linked"),
-        (PathState::TypeChanged, GitFileMode::File, GitFileMode::Link)
+        (Some(DifferenceKind::TypeChanged), GitFileMode::File, GitFileMode::Link)
     );
-    assert_eq!(changed(&entries, "ignored-but-tracked.log").0, PathState::Modified);
+    assert_eq!(changed(&entries, "ignored-but-tracked.log").0, Some(DifferenceKind::Modified));
     let new: Vec<&PathBuf> = entries
         .iter()
         .filter_map(|entry| match entry {
