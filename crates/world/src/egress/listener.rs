@@ -22,6 +22,7 @@ use super::refusals::{RefusalLog, RefusedTarget};
 use super::variables::{LoopbackRoute, PROXY_PORT, ProxyAddress, USER};
 use crate::process::{PortForward, SocketPath};
 use crate::provider::Proxies;
+use crate::regular_file::allow_missing;
 
 /// Maximum number of concurrent connections of one run; further ones wait.
 const CONNECTIONS_MAX: usize = 128;
@@ -207,10 +208,7 @@ impl StreamListener for TcpListener {
 
 /// Listens at a path; replaces the socket of a run that is over.
 fn bind_socket(path: &Path) -> io::Result<UnixListener> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    allow_missing(fs::remove_file(path))?;
     let listener = UnixListener::bind(SocketPath::from_path(path)?.as_path())?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     Ok(listener)

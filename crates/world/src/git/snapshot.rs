@@ -24,6 +24,7 @@ use super::layout::GitLayout;
 use super::object::Oid;
 use super::records::{nonempty_lines, nonempty_records};
 use super::refs::{RefChange, RefSwapOutcome};
+use crate::regular_file::allow_missing;
 
 /// Files of the snapshot, relative to the shared git folder.
 const FILES: [&str; 4] = ["config", "config.worktree", "shallow", "objects/info/alternates"];
@@ -191,7 +192,7 @@ impl RepositorySnapshot {
         if after.as_ref().is_some_and(|after| after.bytes == before.file.bytes) {
             return Ok(false);
         }
-        let log = fs::read(layout.git_dir.join(HEAD_LOG)).unwrap_or_default();
+        let log = allow_missing(fs::read(layout.git_dir.join(HEAD_LOG)))?.unwrap_or_default();
         let back = match find_head_mover(&log, before.log_bytes, agent) {
             RefMover::Agent => true,
             RefMover::Another => false,
@@ -292,7 +293,8 @@ async fn restore_ref(
 fn read_files(common_dir: &Path) -> io::Result<BTreeMap<PathBuf, FileSnapshot>> {
     let mut names: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
     for folder in FOLDERS {
-        for entry in list_folder(&common_dir.join(folder))? {
+        let entries = allow_missing(fs::read_dir(common_dir.join(folder)))?;
+        for entry in entries.into_iter().flatten() {
             names.push(Path::new(folder).join(entry?.file_name()));
         }
     }
@@ -305,22 +307,12 @@ fn read_files(common_dir: &Path) -> io::Result<BTreeMap<PathBuf, FileSnapshot>> 
     Ok(files)
 }
 
-fn list_folder(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => Ok(Some(entries).into_iter().flatten()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None.into_iter().flatten()),
-        Err(error) => Err(error),
-    }
-}
-
 fn read_file_snapshot(path: &Path) -> io::Result<Option<FileSnapshot>> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() && found.len() <= FILE_BYTES_MAX => {
+    match allow_missing(fs::metadata(path))? {
+        Some(found) if found.is_file() && found.len() <= FILE_BYTES_MAX => {
             Ok(Some(FileSnapshot { mode: found.permissions().mode(), bytes: fs::read(path)? }))
         }
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        _ => Ok(None),
     }
 }
 

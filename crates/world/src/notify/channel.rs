@@ -66,21 +66,21 @@ impl NotifyChannel {
         settings: ChannelSettings,
         means: &ChannelContext,
     ) -> Result<Self, Fault> {
-        let room = || ProgramRunner {
+        let runner = || ProgramRunner {
             guard: means.guard.clone(),
             lock: means.locks.join(lock_file_name(name)),
             directory: means.directory.clone(),
         };
         let way = match settings.way {
             ChannelKind::Desktop(_) => {
-                ChannelBackend::Desktop(DesktopChannel::new(room(), means.path.as_deref()))
+                ChannelBackend::Desktop(DesktopChannel::new(runner(), means.path.as_deref()))
             }
             ChannelKind::Webhook(settings) => {
                 ChannelBackend::Webhook(WebhookChannel::new(settings)?)
             }
             ChannelKind::Slack(settings) => ChannelBackend::Slack(SlackChannel::new(&settings)?),
             ChannelKind::Command(settings) => {
-                ChannelBackend::Command(CommandChannel::new(settings, room())?)
+                ChannelBackend::Command(CommandChannel::new(settings, runner())?)
             }
             ChannelKind::Discord(settings) => {
                 ChannelBackend::Discord(DiscordChannel::new(&settings)?)

@@ -60,7 +60,7 @@ const TELEGRAM_CHARS_MAX: usize = 4_096;
 
 #[derive(Debug)]
 pub(super) struct TelegramChannel {
-    post: PostEndpoint,
+    endpoint: PostEndpoint,
     chat: String,
 }
 
@@ -70,7 +70,7 @@ impl TelegramChannel {
         let url = format!("{base}/bot{}/sendMessage", settings.token.expose());
         let url =
             Credential::new(&url).ok_or_else(|| invalid_setting("token", "the token is empty"))?;
-        Ok(Self { post: PostEndpoint::new(&url, "base_url")?, chat: settings.chat })
+        Ok(Self { endpoint: PostEndpoint::new(&url, "base_url")?, chat: settings.chat })
     }
 
     pub(super) async fn deliver(&self, message: &Notification) -> Result<(), DeliveryError> {
@@ -79,8 +79,10 @@ impl TelegramChannel {
             "text": render_chat(message, TELEGRAM_CHARS_MAX),
             "link_preview_options": { "is_disabled": true },
         });
-        let sent =
-            self.post.try_post_json(&message.id, Vec::new(), body.to_string().into_bytes()).await?;
+        let sent = self
+            .endpoint
+            .try_post_json(&message.id, Vec::new(), body.to_string().into_bytes())
+            .await?;
         sent.map_err(|refused| {
             // Telegram states the wait only in the body.
             let seconds = refused.parse_body()["parameters"]["retry_after"].as_u64();
@@ -96,7 +98,7 @@ const NTFY_BYTES_MAX: usize = 4_000;
 
 #[derive(Debug)]
 pub(super) struct NtfyChannel {
-    post: PostEndpoint,
+    endpoint: PostEndpoint,
     topic: Credential,
     token: Option<Credential>,
 }
@@ -105,8 +107,8 @@ impl NtfyChannel {
     pub(super) fn new(settings: NtfySettings) -> Result<Self, Fault> {
         let base = Credential::new(settings.base_url.as_deref().unwrap_or(NTFY_URL));
         let base = base.ok_or_else(|| invalid_setting("base_url", "the address is empty"))?;
-        let post = PostEndpoint::new(&base, "base_url")?;
-        Ok(Self { post, topic: settings.topic, token: settings.token })
+        let endpoint = PostEndpoint::new(&base, "base_url")?;
+        Ok(Self { endpoint, topic: settings.topic, token: settings.token })
     }
 
     pub(super) async fn deliver(&self, message: &Notification) -> Result<(), DeliveryError> {
@@ -125,7 +127,7 @@ impl NtfyChannel {
         });
         let token = self.token.as_ref().map(|token| format!("Bearer {}", token.expose()));
         let headers = token.map(|token| ("authorization", token)).into_iter().collect();
-        self.post.post_json(&message.id, headers, body.to_string().into_bytes()).await
+        self.endpoint.post_json(&message.id, headers, body.to_string().into_bytes()).await
     }
 }
 
@@ -134,10 +136,10 @@ impl NtfyChannel {
 pub(super) fn render_chat(message: &Notification, chars_max: usize) -> String {
     let code = message.code.map_or_else(String::new, |code| format!("\n\n({code})"));
     let text = message.full_text();
-    let room = chars_max.saturating_sub(code.chars().count());
-    if text.chars().nth(room).is_none() {
+    let chars_left = chars_max.saturating_sub(code.chars().count());
+    if text.chars().nth(chars_left).is_none() {
         return text + &code;
     }
-    let cut: String = text.chars().take(room.saturating_sub(1)).collect();
+    let cut: String = text.chars().take(chars_left.saturating_sub(1)).collect();
     format!("{cut}…{code}")
 }

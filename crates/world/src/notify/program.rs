@@ -16,7 +16,7 @@ use super::chat::{escape_markup, render_chat};
 use super::delivery::{DeliveryError, invalid_setting};
 use super::settings::CommandSettings;
 use super::webhook::encode_payload;
-use crate::process::{GuardCommand, Launch, ProcessDeadlines, ProcessEnd, ProcessInput};
+use crate::process::{GuardCommand, Launch, ProcessEnd, ProcessInput};
 use crate::provider::find_program;
 
 /// The environment in which programs run.
@@ -44,8 +44,7 @@ impl ProgramRunner {
         launch.arguments = run.arguments;
         launch.environment = run.environment;
         launch.input = ProcessInput::Bytes(run.input);
-        launch.deadlines =
-            ProcessDeadlines { total: Some(run.timeout), ..ProcessDeadlines::default() };
+        launch.deadlines.total = Some(run.timeout);
         let process = launch.start().await;
         let process = process.map_err(|fault| DeliveryError::later(fault.message))?;
         let why = match process.wait().await.how {
@@ -68,21 +67,21 @@ impl ProgramRunner {
 
 #[derive(Debug)]
 pub(super) struct CommandChannel {
-    room: ProgramRunner,
+    runner: ProgramRunner,
     program: String,
     arguments: Vec<String>,
     timeout: Duration,
 }
 
 impl CommandChannel {
-    pub(super) fn new(settings: CommandSettings, room: ProgramRunner) -> Result<Self, Fault> {
+    pub(super) fn new(settings: CommandSettings, runner: ProgramRunner) -> Result<Self, Fault> {
         let mut words = settings.run.into_iter();
         let program = words.next().filter(|program| !program.is_empty());
         let program =
             program.ok_or_else(|| invalid_setting("run", "there is no program to run"))?;
         let arguments = words.collect();
         let timeout = settings.timeout_ms.into();
-        Ok(Self { room, program, arguments, timeout })
+        Ok(Self { runner, program, arguments, timeout })
     }
 
     pub(super) async fn deliver(&self, message: &Notification) -> Result<(), DeliveryError> {
@@ -95,7 +94,7 @@ impl CommandChannel {
             input,
             timeout: self.timeout,
         };
-        self.room.run(run).await
+        self.runner.run(run).await
     }
 }
 
@@ -125,13 +124,13 @@ const DESKTOP_SCRIPT: [&str; 3] =
 
 #[derive(Debug)]
 pub(super) struct DesktopChannel {
-    room: ProgramRunner,
+    runner: ProgramRunner,
     program: Option<PathBuf>,
 }
 
 impl DesktopChannel {
-    pub(super) fn new(room: ProgramRunner, path: Option<&OsStr>) -> Self {
-        Self { room, program: find_program(OsStr::new(DESKTOP_PROGRAM), path) }
+    pub(super) fn new(runner: ProgramRunner, path: Option<&OsStr>) -> Self {
+        Self { runner, program: find_program(OsStr::new(DESKTOP_PROGRAM), path) }
     }
 
     pub(super) async fn deliver(&self, message: &Notification) -> Result<(), DeliveryError> {
@@ -145,7 +144,7 @@ impl DesktopChannel {
             input: Vec::new(),
             timeout: DESKTOP_TIMEOUT,
         };
-        self.room.run(run).await
+        self.runner.run(run).await
     }
 }
 

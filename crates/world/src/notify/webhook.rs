@@ -20,13 +20,13 @@ use crate::provider::Credential;
 
 #[derive(Debug)]
 pub(super) struct WebhookChannel {
-    post: PostEndpoint,
+    endpoint: PostEndpoint,
     secret: Option<Credential>,
 }
 
 impl WebhookChannel {
     pub(super) fn new(settings: WebhookSettings) -> Result<Self, Fault> {
-        Ok(Self { post: PostEndpoint::new(&settings.url, "url")?, secret: settings.secret })
+        Ok(Self { endpoint: PostEndpoint::new(&settings.url, "url")?, secret: settings.secret })
     }
 
     pub(super) async fn deliver(
@@ -42,7 +42,7 @@ impl WebhookChannel {
             headers.push(("x-unstuck-signature", sign_body(secret, &timestamp, &body)));
         }
         headers.push(("x-unstuck-timestamp", timestamp));
-        self.post.post_json(&message.id, headers, body).await
+        self.endpoint.post_json(&message.id, headers, body).await
     }
 }
 

@@ -17,6 +17,7 @@ use rustix::process::Pid;
 use super::lock::group_name;
 use super::marker;
 use super::tree::ProcessSnapshot;
+use crate::regular_file::allow_missing;
 
 /// Maximum number of ancestors; a longer chain is an error.
 const ANCESTORS_MAX: usize = 4_096;
@@ -49,13 +50,7 @@ struct LockFiles<'a> {
 impl<'a> LockFiles<'a> {
     fn read_folder(folder: &'a Path) -> io::Result<Self> {
         let mut names = BTreeMap::new();
-        let files = match fs::read_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self { folder, names });
-            }
-            files => files?,
-        };
-        for file in files {
+        for file in allow_missing(fs::read_dir(folder))?.into_iter().flatten() {
             let file = file?;
             let Ok(name) = file.file_name().into_string() else { continue };
             // A file that is removed meanwhile belongs to no living run.

@@ -26,7 +26,7 @@ use unstuck_core::fault::{Code, Config, Fault, Input, Kind, Logic, Timeout};
 use unstuck_core::time::Span;
 
 use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
-use crate::process::{GuardCommand, Launch, ProcessDeadlines, ProcessEnd};
+use crate::process::{GuardCommand, Launch, ProcessEnd};
 
 /// The steps of a scripted agent, by attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -363,8 +363,7 @@ impl ScriptRun<'_> {
         launch.environment =
             environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         launch.wall = wall.clone();
-        launch.deadlines =
-            ProcessDeadlines { total: Some(limits.total), ..ProcessDeadlines::default() };
+        launch.deadlines.total = Some(limits.total);
         let process = match launch.start().await {
             Ok(process) => process,
             Err(fault) => return Some(AgentEnd::Failed(Box::new(fault))),

@@ -21,8 +21,7 @@ use crate::commands::{
 };
 use crate::egress::{EgressProxy, RefusedTarget};
 use crate::process::{
-    Connections, DeniedPath, GuardCommand, Launch, ProcessDeadlines, ProcessEnd, ProcessResult,
-    Wall, derive_fault,
+    Connections, DeniedPath, GuardCommand, Launch, ProcessEnd, ProcessResult, Wall, derive_fault,
 };
 use crate::scope::PathScope;
 
@@ -176,7 +175,7 @@ impl CommandRunner {
         launch.wall = self.0.command_wall();
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);
-        launch.deadlines = ProcessDeadlines { total: Some(total), ..ProcessDeadlines::default() };
+        launch.deadlines.total = Some(total);
         launch
     }
 }

@@ -21,8 +21,10 @@ use std::path::{Path, PathBuf};
 use unstuck_core::fault::Fault;
 
 use super::changes::{ChangeKind, WorktreeChange};
+use super::private::is_folder;
 use super::state::io_fault;
 use super::workspace::Workspace;
+use crate::regular_file::allow_missing;
 
 /// The digest of a file that does not exist.
 pub(super) const GONE: &str = "-";
@@ -132,17 +134,10 @@ impl Workspace {
 
     pub(super) fn forget_agent_files(&self) -> Result<(), Fault> {
         self.state.delete_file(COPIES)?;
-        match fs::remove_dir_all(self.state.own_files_folder()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_fault(&self.state.own_files_folder(), &error))
-            }
-            _ => Ok(()),
-        }
+        let folder = self.state.own_files_folder();
+        allow_missing(fs::remove_dir_all(&folder)).map_err(|error| io_fault(&folder, &error))?;
+        Ok(())
     }
-}
-
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
 }
 
 fn move_back(moved: &[WithheldFile]) -> Result<(), Fault> {
@@ -213,7 +208,7 @@ pub(super) fn digest_path(path: &Path) -> String {
 }
 
 /// Name of the state file with the agent's own index while a check runs.
-const OWN_INDEX: &str = "index.agent";
+pub(super) const OWN_INDEX: &str = "index.agent";
 
 impl Workspace {
     /// Replaces the agent's index by one that holds these changes, for a check. Does nothing in the
@@ -238,11 +233,6 @@ impl Workspace {
         if let Some(private) = &self.private {
             private.write_index(&own).map_err(|error| io_fault(private.folder(), &error))?;
         }
-        self.state.delete_file(OWN_INDEX)
-    }
-
-    /// Removes the saved index, because the agent's repository is replaced.
-    pub(super) fn forget_agent_index(&self) -> Result<(), Fault> {
         self.state.delete_file(OWN_INDEX)
     }
 }

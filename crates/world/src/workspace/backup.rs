@@ -6,7 +6,7 @@
 //! attempt. Where the file system has no hard links, or the two folders are on different ones,
 //! objects are not covered.
 
-use std::fs::{self, FileType};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use unstuck_core::fault::Fault;
 
 use super::project::{FOLDER, ProjectRepository};
 use super::state::{build_backup_prefix, io_fault};
+use crate::regular_file::allow_missing;
 
 /// Folders that are kept as hard links: git adds files to them and does not write into existing
 /// ones.
@@ -104,12 +105,7 @@ impl ProjectRepository {
     /// Removes the backup of a build that is over.
     pub async fn delete_backup(&self, build: BuildId) -> Result<(), Fault> {
         let folder = self.backup_folder(build);
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_fault(&folder, &error));
-            }
-            _ => {}
-        }
+        allow_missing(fs::remove_dir_all(&folder)).map_err(|error| io_fault(&folder, &error))?;
         let kept = self.git.list_refs(&[&format!("{}/", build_backup_prefix(build))]).await?;
         self.git.delete_refs(kept).await
     }
@@ -122,29 +118,17 @@ impl ProjectRepository {
 /// Hard-links each file below `from` that is missing below `to`. Skips git's own temporary files
 /// and files that disappear meanwhile.
 fn link_missing(from: &Path, to: &Path) -> io::Result<()> {
-    for_each_missing(
-        from,
-        to,
-        |kind, from, to| {
-            if kind.is_file() { fs::hard_link(from, to) } else { Ok(()) }
-        },
-    )
+    for_each_missing(from, to, |from, to| fs::hard_link(from, to))
 }
 
 fn copy_missing(from: &Path, to: &Path) -> io::Result<()> {
-    for_each_missing(
-        from,
-        to,
-        |kind, from, to| {
-            if kind.is_file() { fs::copy(from, to).map(drop) } else { Ok(()) }
-        },
-    )
+    for_each_missing(from, to, |from, to| fs::copy(from, to).map(drop))
 }
 
 fn for_each_missing(
     from: &Path,
     to: &Path,
-    mut put: impl FnMut(FileType, &Path, &Path) -> io::Result<()>,
+    put: impl Fn(&Path, &Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut left = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = left.pop() {
@@ -162,8 +146,8 @@ fn for_each_missing(
                 }
                 left.push((from.join(&name), to.join(&name)));
             }
-        } else if fs::symlink_metadata(&to).is_err() {
-            match put(kind, &from, &to) {
+        } else if kind.is_file() && fs::symlink_metadata(&to).is_err() {
+            match put(&from, &to) {
                 Err(error) if is_transient(&error) => {}
                 put => put?,
             }

@@ -5,7 +5,6 @@
 //! before it is checked, and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,7 +17,8 @@ use super::ecosystem::classify_by_product;
 use super::private::PrivateRepository;
 use super::state::io_fault;
 use super::workspace::Workspace;
-use crate::git::{GitAction, Oid, RestoreReport, kept_ref_name};
+use crate::git::{GitAction, Oid, RestoreReport, join_paths, kept_ref_name, split_paths};
+use crate::regular_file::allow_missing;
 
 /// The name of the failed check, as the operator and the agent read it.
 const CHECK: &str = "the work is in files that git commits";
@@ -130,12 +130,7 @@ impl Workspace {
     }
 
     async fn encode_ignored(&self) -> Result<Vec<u8>, Fault> {
-        let mut bytes = Vec::new();
-        for path in self.list_ignored().await? {
-            bytes.extend(path.as_os_str().as_bytes());
-            bytes.push(0);
-        }
-        Ok(bytes)
+        Ok(join_paths(self.list_ignored().await?.iter().map(PathBuf::as_path)))
     }
 
     /// Moves the ignored files that are new since the note out of the worktree, and those that the agent
@@ -237,18 +232,10 @@ pub fn render_ignored_names(files: &[PathBuf]) -> String {
     }
 }
 
-fn split_paths(bytes: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
-    let all = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    all.map(|path| PathBuf::from(OsStr::from_bytes(path)))
-}
-
 fn move_file_aside(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
-    match fs::rename(from, to) {
-        // The file has disappeared meanwhile, so there is no need to move it.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        moved => moved,
-    }
+    // A file that has disappeared meanwhile need not be moved.
+    allow_missing(fs::rename(from, to)).map(drop)
 }

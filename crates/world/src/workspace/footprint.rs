@@ -18,12 +18,12 @@ use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
-use super::agent_files::{RestoreSelection, digest_path};
+use super::agent_files::{OWN_INDEX, RestoreSelection, digest_path};
 use super::changes::WorktreeChange;
 use super::ecosystem::{ByProduct, classify_by_product, is_lock_file};
 use super::workspace::Workspace;
-use crate::git::Git;
 use crate::git::status::StatusEntry;
+use crate::git::{Git, join_paths, split_paths};
 use crate::scope::PathScope;
 
 /// Name of the state file that lists paths known to be no work.
@@ -154,8 +154,9 @@ impl Workspace {
     /// Removes all footprint data, for a worktree that is replaced.
     pub(super) fn delete_footprint(&self) -> Result<(), Fault> {
         self.forget_agent_files()?;
-        self.forget_agent_index()?;
-        [FOOTPRINT, MARK, CHECKED].into_iter().try_for_each(|name| self.state.delete_file(name))
+        [FOOTPRINT, MARK, CHECKED, OWN_INDEX]
+            .into_iter()
+            .try_for_each(|name| self.state.delete_file(name))
     }
 
     /// Notes the folders that a task's scope or words name, and the files that its words name with their
@@ -260,16 +261,15 @@ impl Workspace {
     fn note_changed_by_checks(&self, paths: &[PathBuf]) -> Result<(), Fault> {
         let mut all = self.read_changed_by_checks()?;
         all.extend(paths.iter().cloned());
-        let bytes = all.iter().flat_map(|path| path.as_os_str().as_bytes().iter().chain(&[0]));
-        self.state.write_file(CHECKED, &bytes.copied().collect::<Vec<u8>>()).map(drop)
+        let bytes = join_paths(all.iter().map(PathBuf::as_path));
+        self.state.write_file(CHECKED, &bytes).map(drop)
     }
 
     /// Returns the tracked files that checks have changed in this worktree, before any work or
     /// after it.
     pub fn read_changed_by_checks(&self) -> Result<BTreeSet<PathBuf>, Fault> {
         let bytes = self.state.read_file(CHECKED)?.unwrap_or_default();
-        let paths = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
+        Ok(split_paths(&bytes).collect())
     }
 
     /// Records tracked files that git shows as changed in a worktree it has just written: because

@@ -122,11 +122,14 @@ impl Workspace {
         if !self.in_place {
             return Ok(());
         }
-        let left = self
-            .compare_with_index(&self.git_with_base_index())
-            .await?
-            .with_content(&self.directory);
+        let left = self.compare_with_base().await?;
         self.state.write_file(LEFT, &left.encode()).map(drop)
+    }
+
+    /// Returns every difference between the operator's tree and the base, with digests.
+    async fn compare_with_base(&self) -> Result<Footprint, Fault> {
+        let differing = self.compare_with_index(&self.git_with_base_index()).await?;
+        Ok(differing.with_content(&self.directory))
     }
 
     /// Attributes changes since the end of the last attempt to the operator. Returns the files of
@@ -134,10 +137,7 @@ impl Workspace {
     async fn separate_person_changes(&self) -> Result<Vec<PathBuf>, Fault> {
         let Some(left) = self.state.read_file(LEFT)? else { return Ok(Vec::new()) };
         let left = Footprint::decode(&left);
-        let there = self
-            .compare_with_index(&self.git_with_base_index())
-            .await?
-            .with_content(&self.directory);
+        let there = self.compare_with_base().await?;
         let mut known = self.read_footprint()?;
         let of_both = known.add_beyond(&left, &there);
         self.write_footprint(&known)?;

@@ -20,6 +20,7 @@ use super::shell::{SETUP, Shell};
 use super::state::{WorkspaceKey, io_fault};
 use super::workspace::{QUARANTINE, Workspace, point_refs};
 use crate::git::{GitAction, Oid, RepositoryExposure};
+use crate::regular_file::allow_missing;
 
 /// Name of the state file with the run that works in the worktree, or did last.
 const RUN: &str = "run";
@@ -230,12 +231,7 @@ impl Workspace {
         let locks = own.iter().map(|name| self.git_dir.join(name));
         let ours = [self.state.index_file(), self.state.scratch_index_file()];
         for lock in locks.chain(ours.map(|index| index.with_added_extension("lock"))) {
-            match fs::remove_file(&lock) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(io_fault(&lock, &error));
-                }
-                _ => {}
-            }
+            allow_missing(fs::remove_file(&lock)).map_err(|error| io_fault(&lock, &error))?;
         }
         Ok(())
     }

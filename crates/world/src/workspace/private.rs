@@ -11,7 +11,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::git::Oid;
+use crate::git::{Oid, parse_ref};
 
 /// Entries that stay of a repository that an agent has worked with: its commits and refs. All
 /// others are made anew, because git runs programs that settings, hooks and attributes name.
@@ -265,12 +265,7 @@ fn write_ref(folder: &Path, name: &str, at: &Oid) -> io::Result<()> {
 }
 
 fn parse_packed_refs(bytes: &[u8]) -> BTreeMap<String, Oid> {
-    let read = |line: &[u8]| {
-        let at = line.iter().position(|byte| *byte == b' ')?;
-        let name = std::str::from_utf8(&line[at + 1..]).ok()?;
-        Some((name.to_owned(), Oid::parse(&line[..at])?))
-    };
-    bytes.split(|byte| *byte == b'\n').filter_map(read).collect()
+    bytes.split(|byte| *byte == b'\n').filter_map(|line| parse_ref(line, b' ')).collect()
 }
 
 /// Returns whether a name stays below `refs`.
@@ -279,7 +274,7 @@ fn is_ref_name(name: &str) -> bool {
         && Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
-fn is_folder(path: &Path) -> bool {
+pub(super) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 

@@ -15,6 +15,7 @@ use super::project::ProjectRepository;
 use super::state::{WorkspaceKey, build_branch_ref, io_fault};
 use super::workspace::Workspace;
 use crate::git::Oid;
+use crate::regular_file::allow_missing;
 
 /// Prefixes of the operator's refs that an agent can read, to compare with them.
 const SHOWN: [&str; 4] = ["refs/heads/", "refs/notes/", "refs/remotes/", "refs/tags/"];
@@ -43,9 +44,9 @@ impl ProjectRepository {
             ensure_file(&folder.join("commondir"), Some(&[common, b"\n"].concat()))?;
             // A sparse checkout of the operator's applies to the worktree as well.
             let sparse = Path::new("info").join(INFO_OF_ONE);
-            let patterns = read_if_present(&self.layout.git_dir.join(&sparse))?;
+            let patterns = allow_missing(fs::read(self.layout.git_dir.join(&sparse)))?;
             ensure_file(&folder.join(&sparse), patterns.as_deref())?;
-            let settings = read_if_present(&self.layout.git_dir.join(WORKTREE_SETTINGS))?;
+            let settings = allow_missing(fs::read(self.layout.git_dir.join(WORKTREE_SETTINGS)))?;
             let settings = settings.map(|settings| strip_worktree_settings(&settings));
             ensure_file(&folder.join(WORKTREE_SETTINGS), settings.as_deref())
         };
@@ -83,7 +84,7 @@ impl ProjectRepository {
         let of_all = INFO_OF_ALL.map(|name| (name, &self.layout.common_dir));
         for (name, folder) in of_all.into_iter().chain([(INFO_OF_ONE, &self.layout.git_dir)]) {
             let path = folder.join("info").join(name);
-            let found = read_if_present(&path).map_err(|error| io_fault(&path, &error))?;
+            let found = allow_missing(fs::read(&path)).map_err(|error| io_fault(&path, &error))?;
             info.extend(found.map(|bytes| (name, bytes)));
         }
         let config = self.git.render_agent_settings(&format!("{REFUSED}:")).await?;
@@ -187,17 +188,9 @@ fn strip_worktree_settings(settings: &[u8]) -> Vec<u8> {
         .concat()
 }
 
-fn read_if_present(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// Makes a file hold these bytes, or removes it; does not write a file that is right already.
 fn ensure_file(path: &Path, wanted: Option<&[u8]>) -> io::Result<()> {
-    let found = read_if_present(path)?;
+    let found = allow_missing(fs::read(path))?;
     match wanted {
         wanted if found.as_deref() == wanted => Ok(()),
         Some(bytes) => fs::write(path, bytes),

@@ -2,7 +2,7 @@
 //! run once when a worktree is new, and again before a check when a manifest or lock file changed.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use super::agent_files::digest_path;
 use super::ecosystem::is_manifest;
 use super::footprint::CommandAuthor;
 use super::workspace::Workspace;
-use crate::git::{GitAction, REMOVED};
-use crate::process::{GuardCommand, Launch, ProcessDeadlines, ProcessResult, Wall, derive_fault};
+use crate::git::{GitAction, REMOVED, split_paths};
+use crate::process::{GuardCommand, Launch, ProcessResult, Wall, derive_fault};
 
 /// The conditions under which configured commands run.
 #[derive(Clone, Debug)]
@@ -64,8 +64,7 @@ impl Shell {
         let removed = REMOVED.map(|name| (OsString::from(name), None));
         launch.environment = [&removed, &self.environment[..], environment].concat();
         launch.wall = self.wall.clone();
-        launch.deadlines =
-            ProcessDeadlines { total: Some(self.timeout), ..ProcessDeadlines::default() };
+        launch.deadlines.total = Some(self.timeout);
         Ok(launch.start().await?.wait().await)
     }
 }
@@ -149,8 +148,7 @@ impl Workspace {
             .args(["ls-files", "-z"])
             .run()
             .await?;
-        let tracked = done.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        let tracked = tracked.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        let tracked = split_paths(&done.stdout);
         let changed = self.list_changes().await?.into_iter().map(|change| change.path);
         let all: BTreeSet<PathBuf> =
             tracked.chain(changed).filter(|path| is_manifest(path)).collect();

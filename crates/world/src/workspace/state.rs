@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::{BuildId, RunId, TaskId};
 use unstuck_core::fault::{Fault, Internal};
 
+use crate::regular_file::allow_missing;
+
 #[derive(Clone, Debug)]
 pub(super) struct TaskStateFolder {
     folder: PathBuf,
@@ -71,11 +73,8 @@ impl TaskStateFolder {
     }
 
     pub(super) fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>, Fault> {
-        match fs::read(self.folder.join(name)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_fault(&self.folder.join(name), &error)),
-        }
+        let path = self.folder.join(name);
+        allow_missing(fs::read(&path)).map_err(|error| io_fault(&path, &error))
     }
 
     pub(super) fn write_file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
@@ -85,12 +84,9 @@ impl TaskStateFolder {
     }
 
     pub(super) fn delete_file(&self, name: &str) -> Result<(), Fault> {
-        match fs::remove_file(self.folder.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_fault(&self.folder.join(name), &error))
-            }
-            _ => Ok(()),
-        }
+        let path = self.folder.join(name);
+        let removed = allow_missing(fs::remove_file(&path));
+        removed.map(drop).map_err(|error| io_fault(&path, &error))
     }
 
     /// Copies a file over another atomically: readers see the old one or the new one.

@@ -146,17 +146,17 @@ impl Workspace {
     pub(super) async fn point_ref(&self, name: &str, to: &Oid) -> Result<(), Fault> {
         let old = self.git.resolve_commit(name).await?;
         let change = RefChange { name: name.to_owned(), old, new: Some(to.clone()) };
-        require_swapped(self.git.swap_refs(&[change], "unstuck").await?)
+        require_swapped(GitAction::Commit, self.git.swap_refs(&[change], "unstuck").await?)
     }
 }
 
 /// Returns a fault if a ref of Unstuck, which no other program should move, was moved meanwhile.
-fn require_swapped(swapped: RefSwapOutcome) -> Result<(), Fault> {
+fn require_swapped(action: GitAction, swapped: RefSwapOutcome) -> Result<(), Fault> {
     match swapped {
         RefSwapOutcome::Done => Ok(()),
         RefSwapOutcome::Moved { name, .. } => {
             let message = format!("another process moved {name}");
-            Err(GitAction::Commit.to_fault(message, None, Some(&name)))
+            Err(action.to_fault(message, None, Some(&name)))
         }
     }
 }
@@ -171,7 +171,8 @@ pub(super) async fn point_refs(
     if changes.is_empty() {
         return Ok(());
     }
-    require_swapped(project.git.swap_refs(&changes, "unstuck: begin a task").await?)
+    let swapped = project.git.swap_refs(&changes, "unstuck: begin a task").await?;
+    require_swapped(GitAction::Commit, swapped)
 }
 
 /// Returns the changes of those of these refs that are not at `to` yet.
@@ -239,12 +240,7 @@ impl Workspace {
             moved.push(self.branch.clone());
         }
         changes.extend(list_ref_changes(&self.git, moved, base).await?);
-        match self.git.swap_refs(&changes, "unstuck: move a worktree").await? {
-            RefSwapOutcome::Done => Ok(()),
-            RefSwapOutcome::Moved { name, .. } => {
-                let message = format!("another process moved {name}");
-                Err(GitAction::Revert.to_fault(message, None, Some(&name)))
-            }
-        }
+        let swapped = self.git.swap_refs(&changes, "unstuck: move a worktree").await?;
+        require_swapped(GitAction::Revert, swapped)
     }
 }

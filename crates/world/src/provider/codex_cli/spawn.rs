@@ -15,6 +15,7 @@ use crate::mcp;
 use crate::process::{Launch, Wall, WallLayers};
 use crate::provider::account::AccountAuth;
 use crate::provider::program;
+use crate::regular_file::allow_missing;
 
 /// Variables of credentials; Codex gets only the one of its account.
 const CREDENTIALS: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
@@ -158,9 +159,6 @@ fn link_login(login: &Path, at: &Path) -> io::Result<()> {
     if std::fs::read_link(at).is_ok_and(|target| target == login) {
         return Ok(());
     }
-    match std::fs::remove_file(at) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    allow_missing(std::fs::remove_file(at))?;
     symlink(login, at)
 }
