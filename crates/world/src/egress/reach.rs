@@ -65,22 +65,13 @@ impl EgressReach {
         hosts.collect()
     }
 
-    /// Returns the lines of the settings that allow a target in addition.
-    fn render_lines_allowing(&self, target: &EgressTarget, setting: ReachSetting) -> String {
-        let host = match (&target.host, target.port) {
-            (EgressHost::Name(_) | EgressHost::Address(_), 80 | 443) => target.host.to_string(),
-            _ => target.to_string(),
-        };
-        let listed: Vec<String> = match self {
+    fn list_entries(&self) -> Vec<String> {
+        match self {
             Self::Off | Self::Open => Vec::new(),
             Self::Service => vec![ReachEntry::Service.to_string()],
             Self::Registries => vec![ReachEntry::Registries.to_string()],
             Self::Hosts(listed) => listed.iter().map(ReachEntry::to_string).collect(),
-        };
-        let quoted: Vec<_> =
-            listed.into_iter().chain([host]).map(|entry| format!("\"{entry}\"")).collect();
-        let ReachSetting { heading, name } = setting;
-        format!("{heading}\n{name} = [{}]", quoted.join(", "))
+        }
     }
 }
 
@@ -200,13 +191,20 @@ impl EgressDestinations {
         if admitted.is_empty() { Err(reason) } else { Ok(admitted) }
     }
 
-    /// Returns the lines of the settings that would allow a target.
+    /// Returns the lines of the settings that would allow a target in addition.
     pub(super) fn render_allowing_lines(
         &self,
         target: &EgressTarget,
         setting: ReachSetting,
     ) -> String {
-        self.reach.render_lines_allowing(target, setting)
+        let host = match target.port {
+            80 | 443 => target.host.to_string(),
+            _ => target.to_string(),
+        };
+        let entries = self.reach.list_entries().into_iter().chain([host]);
+        let quoted: Vec<_> = entries.map(|entry| format!("\"{entry}\"")).collect();
+        let ReachSetting { heading, name } = setting;
+        format!("{heading}\n{name} = [{}]", quoted.join(", "))
     }
 
     /// Returns whether an address is excluded. A server that listens on every address is reached on

@@ -155,32 +155,34 @@ impl McpCall {
             let category = code.row().category;
             result["structuredContent"] = json!({ "code": code, "category": category });
         }
-        McpReply { jsonrpc: "2.0", id: Some(&self.id), outcome: McpOutcome::Result(result) }
-            .to_line()
+        format_reply(Some(&self.id), McpOutcome::Result(result))
     }
 }
 
 fn reply_with_result(id: &JsonRpcId, result: Value) -> McpReaction {
-    let reply = McpReply { jsonrpc: "2.0", id: Some(id), outcome: McpOutcome::Result(result) };
-    McpReaction::Reply(reply.to_line())
+    McpReaction::Reply(format_reply(Some(id), McpOutcome::Result(result)))
 }
 
 fn reply_with_error(id: Option<&JsonRpcId>, code: i32, message: &str) -> McpReaction {
-    let reply = McpReply { jsonrpc: "2.0", id, outcome: McpOutcome::Error { code, message } };
-    McpReaction::Reply(reply.to_line())
+    McpReaction::Reply(format_reply(id, McpOutcome::Error { code, message }))
+}
+
+fn format_reply(id: Option<&JsonRpcId>, outcome: McpOutcome<'_>) -> Vec<u8> {
+    // Serializing these types cannot fail.
+    let mut line =
+        serde_json::to_vec(&McpReply { jsonrpc: "2.0", id, outcome }).unwrap_or_default();
+    line.push(b'\n');
+    line
 }
 
 fn parse_raw<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// JSON-RPC error: the line is not JSON.
+// The error codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32_700;
-/// JSON-RPC error: the JSON is not a valid message.
 const INVALID_REQUEST: i32 = -32_600;
-/// JSON-RPC error: the method does not exist.
 const METHOD_NOT_FOUND: i32 = -32_601;
-/// JSON-RPC error: the parameters do not fit the method.
 const INVALID_PARAMS: i32 = -32_602;
 
 /// The id of a request, in the type that the client chose.
@@ -230,15 +232,6 @@ struct McpReply<'a> {
 enum McpOutcome<'a> {
     Result(Value),
     Error { code: i32, message: &'a str },
-}
-
-impl McpReply<'_> {
-    fn to_line(&self) -> Vec<u8> {
-        // Serializing these types cannot fail.
-        let mut line = serde_json::to_vec(self).unwrap_or_default();
-        line.push(b'\n');
-        line
-    }
 }
 
 #[cfg(test)]

@@ -188,7 +188,8 @@ fn start_in_group(group: BorrowedFd<'_>, command: &mut Command) -> io::Result<Op
             let error = command.exec();
             let number = error.raw_os_error().unwrap_or_default();
             let _ = complain.write_all(&number.to_ne_bytes());
-            exit_child()
+            // The exit code of a shell for a program that it cannot start.
+            exit_child(127)
         }
         Err(_) => return Ok(None),
     };
@@ -224,11 +225,11 @@ fn fork_into(group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     }
 }
 
-/// Ends the child that could not exec, without running exit handlers: those belong to the parent.
+/// Ends a forked child without running exit handlers: those belong to the parent.
 #[expect(unsafe_code, reason = "there is no safe way to leave nothing undone twice")]
-fn exit_child() -> ! {
+pub(super) fn exit_child(status: i32) -> ! {
     // SAFETY: the call does not return, and needs no state of this process.
-    unsafe { libc::_exit(127) }
+    unsafe { libc::_exit(status) }
 }
 
 #[cfg(test)]

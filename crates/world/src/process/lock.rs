@@ -40,9 +40,7 @@ impl RunLock {
         path: &Path,
         lock: impl FnOnce(&File) -> Result<(), TryLockError>,
     ) -> io::Result<Option<Self>> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(path)?;
+        let file = open_lock_file(path)?;
         match lock(&file) {
             Ok(()) => Ok(Some(Self { file, path: path.canonicalize()? })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -100,7 +98,7 @@ impl FileLock {
     /// the lock at once if its caller has gone away.
     pub async fn acquire(path: &Path) -> io::Result<Self> {
         let file = match try_lock_file(open_lock_file(path)?)? {
-            Ok(turn) => return Ok(turn),
+            Ok(lock) => return Ok(lock),
             Err(file) => file,
         };
         let (say, taken) = oneshot::channel();

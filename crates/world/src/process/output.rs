@@ -200,10 +200,6 @@ impl ProcessLog {
         });
         file.ok()
     }
-
-    pub(super) fn redaction_stream(&self) -> RedactionStream<'_> {
-        self.redactor.start_stream()
-    }
 }
 
 /// The open file, which both streams of a program share.

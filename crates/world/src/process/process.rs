@@ -261,8 +261,8 @@ fn forward_output<'flow>(
             let opened = log.open();
             let opened = opened.as_ref();
             tokio::join!(
-                flow.log_output(stdout, opened, log.redaction_stream()),
-                flow.log_output(stderr, opened, log.redaction_stream())
+                flow.log_output(stdout, opened, log.redactor.start_stream()),
+                flow.log_output(stderr, opened, log.redactor.start_stream())
             );
             return;
         }

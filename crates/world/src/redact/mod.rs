@@ -99,7 +99,7 @@ impl Redactor {
 
     /// Returns a stream for text that comes in chunks.
     pub fn start_stream(&self) -> RedactionStream<'_> {
-        RedactionStream::new(self)
+        RedactionStream { redactor: self, pending: Vec::new(), key_lines: 0 }
     }
 
     /// Redacts one line: known values first, so that no shape ends within one; then shapes, in the
@@ -173,11 +173,7 @@ pub struct RedactionStream<'r> {
     key_lines: u32,
 }
 
-impl<'r> RedactionStream<'r> {
-    const fn new(redactor: &'r Redactor) -> Self {
-        Self { redactor, pending: Vec::new(), key_lines: 0 }
-    }
-
+impl RedactionStream<'_> {
     /// Takes in the next chunk and returns the output that can no longer change.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut clean = Vec::with_capacity(piece.len());

@@ -13,6 +13,12 @@ pub struct BadPattern {
     pub why: String,
 }
 
+impl BadPattern {
+    fn new(pattern: String, error: &globset::Error) -> Self {
+        Self { pattern, why: error.kind().to_string() }
+    }
+}
+
 /// A list of globs. `*` stays within one folder and `**` does not; a plain name matches that file,
 /// or that folder and everything in it.
 #[derive(Clone, Debug)]
@@ -32,10 +38,7 @@ impl PathPatterns {
     pub(crate) fn parse(patterns: &[String], case: CaseMatching) -> Result<Self, BadPattern> {
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
-            let bad = |error: globset::Error| BadPattern {
-                pattern: pattern.clone(),
-                why: error.kind().to_string(),
-            };
+            let bad = |error: globset::Error| BadPattern::new(pattern.clone(), &error);
             let trimmed = pattern.trim_start_matches("./").trim_end_matches('/');
             for glob in [trimmed.to_owned(), format!("{trimmed}/**")] {
                 let mut builder = GlobBuilder::new(&glob);
@@ -43,11 +46,8 @@ impl PathPatterns {
                 set.add(builder.build().map_err(bad)?);
             }
         }
-        let bad = |error: globset::Error| BadPattern {
-            pattern: patterns.join(", "),
-            why: error.kind().to_string(),
-        };
-        Ok(Self { set: set.build().map_err(bad)? })
+        let set = set.build().map_err(|error| BadPattern::new(patterns.join(", "), &error))?;
+        Ok(Self { set })
     }
 
     pub(crate) fn covers_path(&self, path: &Path) -> bool {

@@ -18,6 +18,7 @@ mod linux {
     use rustix::thread::set_name;
 
     use super::super::keep::{GuardStreams, run_guard};
+    use crate::process::cgroup::exit_child;
 
     /// A guard that was forked ahead, with the supervisor's ends of its pipes. It reads the
     /// standard input of this process. Dropping it ends the guard.
@@ -50,7 +51,7 @@ mod linux {
                 let _ = set_name(c"unstuck-guard");
                 run_guard(&control, &status, Some(GuardStreams { stdout, stderr }));
             }));
-            exit_child();
+            exit_child(0);
         };
         Some(ForkedGuard {
             pid,
@@ -74,13 +75,6 @@ mod linux {
             child @ 1.. => Ok(Pid::from_raw(child)),
             _ => Err(io::Error::last_os_error()),
         }
-    }
-
-    /// Ends the child without running exit handlers: those belong to the parent.
-    #[expect(unsafe_code, reason = "there is no safe way to leave nothing undone twice")]
-    fn exit_child() -> ! {
-        // SAFETY: the call does not return, and needs no state of this process.
-        unsafe { libc::_exit(0) }
     }
 }
 

@@ -72,8 +72,8 @@ fn take_pipes() -> rustix::io::Result<(PipeReader, PipeWriter)> {
 #[expect(unsafe_code, reason = "a number becomes a descriptor: only we know that it is ours")]
 fn own_descriptor(number: RawFd) -> rustix::io::Result<OwnedFd> {
     // SAFETY: this process has opened no file yet, so a descriptor with this number was put there
-    // by the supervisor for the guard alone. If there is none, the call fails and no descriptor is
-    // owned.
+    // by the process that started it, for it alone. If there is none, the call fails and no
+    // descriptor is owned.
     unsafe {
         fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::CLOEXEC)?;
         Ok(OwnedFd::from_raw_fd(number))

@@ -71,14 +71,24 @@ impl ProgramExit {
 }
 
 impl GuardReport {
-    /// Writes the report. A missing reader is no error.
-    pub(super) fn send(self, mut to: &PipeWriter) {
-        let line = serde_json::to_vec(&self).map_err(io::Error::from);
-        let _ = line.and_then(|mut line| {
-            line.push(b'\n');
-            to.write_all(&line)
-        });
+    pub(super) fn send(self, to: &PipeWriter) {
+        send_line(to, &self);
     }
+}
+
+impl StageMessage {
+    pub(super) fn send(self, to: &PipeWriter) {
+        send_line(to, &self);
+    }
+}
+
+/// Writes a line. A missing reader is no error: the writer ends with it.
+fn send_line(mut to: &PipeWriter, message: &impl Serialize) {
+    let line = serde_json::to_vec(message).map_err(io::Error::from);
+    let _ = line.and_then(|mut line| {
+        line.push(b'\n');
+        to.write_all(&line)
+    });
 }
 
 /// The guard's end of the pipe from the init process. Reads do not block.

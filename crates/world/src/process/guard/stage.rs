@@ -8,8 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, PipeWriter, Read as _, Write as _};
-use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::io::{self, PipeWriter, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -17,12 +16,13 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, WaitOptions, getrlimit, getuid, set_dumpable_behavior,
     setrlimit, wait,
 };
 
+use super::own_descriptor;
 use super::report::{ProgramExit, StageMessage};
 use crate::process::ended::StartFailure;
 use crate::process::socket::PortForwarder;
@@ -59,13 +59,13 @@ pub(super) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     drop(command);
     match started.and_then(|(child, held)| Ok((Pid::from_child(&child?), held))) {
         Ok((main, held)) => {
-            send_message(&say, StageMessage::Started(WallEnforcement { limits, ..held }));
+            StageMessage::Started(WallEnforcement { limits, ..held }).send(&say);
             wait_for_all(main, &say);
         }
         Err(error) => {
             let search = std::env::var_os("PATH").unwrap_or_default();
             let reason = StartFailure::from_io_error(&error, &program, &search);
-            send_message(&say, StageMessage::Ended(ProgramExit::NotStarted(reason)));
+            StageMessage::Ended(ProgramExit::NotStarted(reason)).send(&say);
         }
     }
     ExitCode::SUCCESS
@@ -89,7 +89,7 @@ fn wait_for_all(main: Pid, say: &PipeWriter) {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == main => {
                 if let Some(program) = ProgramExit::from_wait_status(status) {
-                    send_message(say, StageMessage::Ended(program));
+                    StageMessage::Ended(program).send(say);
                 }
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -118,7 +118,7 @@ fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     let say = say.try_clone()?;
     let watch = move || {
         wait_for_more_than(allowed);
-        send_message(&say, StageMessage::Ended(ProgramExit::TooMany(allowed)));
+        StageMessage::Ended(ProgramExit::TooMany(allowed)).send(&say);
         std::process::exit(0)
     };
     thread::Builder::new().spawn(watch).map(drop)
@@ -129,23 +129,12 @@ fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
 fn take_handed_over(
     words: &mut impl Iterator<Item = OsString>,
 ) -> Option<(File, PipeWriter, OsString)> {
-    let mut own = || own_descriptor(words.next()?.to_str()?.parse().ok()?);
+    let mut own = || own_descriptor(words.next()?.to_str()?.parse().ok()?).ok();
     // The executable itself was only needed for the start.
     drop(own()?);
     let order = own()?;
     let say = own()?;
     Some((order.into(), say.into(), words.next()?))
-}
-
-#[expect(unsafe_code, reason = "a number becomes a descriptor: only we know that it is ours")]
-fn own_descriptor(number: RawFd) -> Option<OwnedFd> {
-    // SAFETY: this process has opened no file yet, so a descriptor with this number was handed over
-    // by the guard for the stage alone. If there is none, the call fails and no descriptor is
-    // owned.
-    unsafe {
-        fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::CLOEXEC).ok()?;
-        Some(OwnedFd::from_raw_fd(number))
-    }
 }
 
 fn read_order(mut from: File) -> Option<(WallLayers, Wall)> {
@@ -154,15 +143,6 @@ fn read_order(mut from: File) -> Option<(WallLayers, Wall)> {
     let words = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
     let mut words = words.map(|word| OsStr::from_bytes(word).to_owned());
     Some((WallLayers::from_words(&mut words)?, Wall::from_words(&mut words)?))
-}
-
-/// Writes a message. A missing reader is no error: the stage ends with its guard.
-fn send_message(mut to: &PipeWriter, said: StageMessage) {
-    let line = serde_json::to_vec(&said).map_err(io::Error::from);
-    let _ = line.and_then(|mut line| {
-        line.push(b'\n');
-        to.write_all(&line)
-    });
 }
 
 /// Pauses between two counts, and the divisor by which counting takes at most a twentieth of the

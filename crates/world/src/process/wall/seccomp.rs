@@ -176,7 +176,7 @@ mod filter {
         }
         let tracing = if refused.others { TRACING } else { &[] };
         for &call in REFUSED.iter().chain(tracing) {
-            program.extend(when_number(call, vec![return_action(return_error(libc::EPERM))]));
+            program.extend(when_number(call, vec![refuse_call()]));
         }
         // Its arguments lie in memory that a filter cannot read; every caller falls back to the
         // older call.
@@ -185,7 +185,7 @@ mod filter {
         let clone = vec![
             load_word(argument_offset(0)),
             build_jump(BPF_JSET, NAMESPACES.cast_unsigned(), 0, 1),
-            return_action(return_error(libc::EPERM)),
+            refuse_call(),
             return_action(ALLOW),
         ];
         program.extend(when_number(libc::SYS_clone, clone));
@@ -196,7 +196,7 @@ mod filter {
         }
         let mut typing = vec![load_word(argument_offset(1))];
         for request in TYPING {
-            typing.extend(when_equal(request, vec![return_action(return_error(libc::EPERM))]));
+            typing.extend(when_equal(request, vec![refuse_call()]));
         }
         typing.push(return_action(ALLOW));
         program.extend(when_number(libc::SYS_ioctl, typing));
@@ -211,10 +211,7 @@ mod filter {
         let mut internet =
             vec![load_word(argument_offset(1)), build_statement(BPF_ALU | BPF_AND | BPF_K, TYPE)];
         for kind in kinds {
-            internet.extend(when_equal(
-                kind.cast_unsigned(),
-                vec![return_action(return_error(libc::EPERM))],
-            ));
+            internet.extend(when_equal(kind.cast_unsigned(), vec![refuse_call()]));
         }
         internet.push(return_action(ALLOW));
         let mut sockets = vec![load_word(argument_offset(0))];
@@ -233,16 +230,10 @@ mod filter {
         let mut limits = vec![load_word(argument_offset(0))];
         limits.extend(when_equal(0, vec![return_action(ALLOW)]));
         // An address has two halves.
-        limits.extend([
-            load_word(argument_offset(2)),
-            build_jump(BPF_JEQ, 0, 1, 0),
-            return_action(return_error(libc::EPERM)),
-        ]);
-        limits.extend([
-            load_word(argument_offset(2) + 4),
-            build_jump(BPF_JEQ, 0, 1, 0),
-            return_action(return_error(libc::EPERM)),
-        ]);
+        for half in [0, 4] {
+            let address = load_word(argument_offset(2) + half);
+            limits.extend([address, build_jump(BPF_JEQ, 0, 1, 0), refuse_call()]);
+        }
         limits.push(return_action(ALLOW));
         limits
     }
@@ -251,10 +242,10 @@ mod filter {
     fn own_priority() -> Vec<sock_filter> {
         let mut itself = vec![load_word(argument_offset(1))];
         itself.extend(when_equal(0, vec![return_action(ALLOW)]));
-        itself.push(return_action(return_error(libc::EPERM)));
+        itself.push(refuse_call());
         let mut priority = vec![load_word(argument_offset(0))];
         priority.extend(when_equal(ONE_PROCESS, itself));
-        priority.push(return_action(return_error(libc::EPERM)));
+        priority.push(refuse_call());
         priority
     }
 
@@ -271,6 +262,10 @@ mod filter {
 
     fn load_word(at: u32) -> sock_filter {
         build_statement(BPF_LD | BPF_W | BPF_ABS, at)
+    }
+
+    fn refuse_call() -> sock_filter {
+        return_action(return_error(libc::EPERM))
     }
 
     fn return_action(answer: u32) -> sock_filter {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::commands::list_programs;
+use crate::commands::{base_name, list_programs};
 
 /// Options whose value is a file that is loaded first.
 const LOADING_OPTIONS: [&str; 10] = [
@@ -194,8 +194,7 @@ impl Makefile {
         let mut goals = Vec::new();
         for words in list_programs(command) {
             let Some((program, arguments)) = words.split_first() else { continue };
-            let name = program.rsplit('/').next().unwrap_or(program);
-            if !matches!(name, "make" | "gmake" | "$(MAKE)" | "${MAKE}" | "$MAKE") {
+            if !matches!(base_name(program), "make" | "gmake" | "$(MAKE)" | "${MAKE}" | "$MAKE") {
                 continue;
             }
             let is_elsewhere = |word: &String| {
