@@ -1,31 +1,17 @@
 //! A receiver of messages on a local port: records the requests, and answers as configured.
 
-use std::convert::Infallible;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use hyper::body::Bytes;
+use hyper::{Response, StatusCode};
 
-use super::server::{RecordedRequest, read_request};
-
-/// Maximum number of open connections; further ones wait.
-const CONNECTIONS_MAX: usize = 64;
+use super::listener::{FakeListener, FakeService, RecordedRequest, RequestRecorder};
 
 /// A running receiver; dropping it ends it.
 #[derive(Debug)]
 pub struct FakeReceiver {
-    address: SocketAddr,
-    seen: watch::Receiver<Vec<RecordedRequest>>,
-    _end: DropGuard,
+    listener: FakeListener,
 }
 
 /// A response of the receiver.
@@ -50,81 +36,46 @@ impl FakeReceiver {
     /// Listens on a free local port. The first requests are answered with `first`, in order, and
     /// all later ones with 200. Needs a Tokio runtime with time and I/O.
     pub async fn start(first: impl IntoIterator<Item = ReceiverReply>) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let (notes, seen) = watch::channel(Vec::new());
-        let desk = Arc::new(ReceiverState { first: first.into_iter().collect(), notes });
-        let end = CancellationToken::new();
-        let until = end.clone();
-        tokio::spawn(
-            async move { until.run_until_cancelled(accept_connections(listener, desk)).await },
-        );
-        Ok(Self { address, seen, _end: end.drop_guard() })
+        let first = first.into_iter().collect();
+        let listener = FakeListener::start(|recorder| ReceiverService { first, recorder }).await?;
+        Ok(Self { listener })
     }
 
     /// Returns a URL of the receiver: `http://127.0.0.1:4711/path`.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.listener.address)
     }
 
     /// Returns all requests so far, in order.
     pub fn recorded_requests(&self) -> Vec<RecordedRequest> {
-        self.seen.borrow().clone()
+        self.listener.recorded_requests()
     }
 
     /// Waits until `count` requests have arrived, and returns all requests so far.
     pub async fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
-        match self.seen.clone().wait_for(|seen| seen.len() >= count).await {
-            Ok(seen) => seen.clone(),
-            Err(_) => self.recorded_requests(),
-        }
+        self.listener.wait_for_requests(count).await
     }
 }
 
-/// The state that all connections share.
-struct ReceiverState {
+struct ReceiverService {
     first: Vec<ReceiverReply>,
-    notes: watch::Sender<Vec<RecordedRequest>>,
+    recorder: RequestRecorder,
 }
 
-async fn accept_connections(listener: TcpListener, desk: Arc<ReceiverState>) {
-    // Dropping this future drops the set, and every connection with it.
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.len() >= CONNECTIONS_MAX {
-            connections.join_next().await;
-        }
-        if let Ok((stream, _)) = listener.accept().await {
-            connections.spawn(serve_connection(stream, Arc::clone(&desk)));
-        }
-        while connections.try_join_next().is_some() {}
-    }
-}
+impl FakeService for ReceiverService {
+    type Body = Full<Bytes>;
 
-async fn serve_connection(stream: TcpStream, desk: Arc<ReceiverState>) {
-    let answer = service_fn(|request| desk.answer_request(request));
-    // A broken connection needs no reaction.
-    let _ = hyper::server::conn::http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), answer)
-        .await;
-}
-
-impl ReceiverState {
-    async fn answer_request(
-        &self,
-        request: Request<Incoming>,
-    ) -> Result<Response<Full<Bytes>>, Infallible> {
-        let Some(seen) = read_request(request).await else {
-            return Ok(build_response(ReceiverReply::with_status(413)));
+    async fn answer_request(&self, request: Option<RecordedRequest>) -> Response<Full<Bytes>> {
+        let Some(seen) = request else {
+            return build_response(ReceiverReply::with_status(413));
         };
         let mut number = 0;
-        self.notes.send_modify(|notes| {
-            number = notes.len();
-            notes.push(seen);
+        self.recorder.send_modify(|requests| {
+            number = requests.len();
+            requests.push(seen);
         });
-        Ok(build_response(
-            self.first.get(number).cloned().unwrap_or_else(|| ReceiverReply::with_status(200)),
-        ))
+        let reply = self.first.get(number).cloned();
+        build_response(reply.unwrap_or_else(|| ReceiverReply::with_status(200)))
     }
 }
 

@@ -143,26 +143,23 @@ fn stream_reply_then(
 ) -> FakeReply {
     let steps =
         events.into_iter().map(|event| FakeBodyStep::Bytes(Bytes::from(event.0))).chain(last);
-    FakeReply {
-        status: 200,
-        headers: vec![
-            ("content-type", "text/event-stream; charset=utf-8".to_owned()),
-            ("request-id", wire::REQUEST_ID.to_owned()),
-            ("x-request-id", wire::REQUEST_ID.to_owned()),
-        ],
-        body: FakeBody(steps.collect()),
-    }
+    identified_reply(200, "text/event-stream; charset=utf-8", steps.collect())
 }
 
 pub(super) fn json_reply(status: u16, body: &Value) -> FakeReply {
+    let body = [FakeBodyStep::Bytes(Bytes::from(body.to_string()))];
+    identified_reply(status, "application/json", body.into())
+}
+
+fn identified_reply(status: u16, content: &str, body: VecDeque<FakeBodyStep>) -> FakeReply {
     FakeReply {
         status,
         headers: vec![
-            ("content-type", "application/json".to_owned()),
+            ("content-type", content.to_owned()),
             ("request-id", wire::REQUEST_ID.to_owned()),
             ("x-request-id", wire::REQUEST_ID.to_owned()),
         ],
-        body: FakeBody([FakeBodyStep::Bytes(Bytes::from(body.to_string()))].into()),
+        body: FakeBody(body),
     }
 }
 
