@@ -230,12 +230,11 @@ const NEVER: &str = "is on the list of what never runs, so it did not run";
 /// Returns the reason why a command was refused, if its output states one.
 pub fn find_refusal(output: &str) -> Option<&str> {
     let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
-    let why = |said| [WHY, NEVER].iter().find_map(|why| cut_after(said, why));
-    said.rev().find_map(why)
-}
-
-fn cut_after<'a>(said: &'a str, why: &str) -> Option<&'a str> {
-    said.find(why).map(|at| &said[..at + why.len()])
+    let cut_after = |said: &'_ str, why: &str| said.find(why).map(|at| at + why.len());
+    said.rev().find_map(|said| {
+        let end = [WHY, NEVER].iter().find_map(|why| cut_after(said, why))?;
+        Some(&said[..end])
+    })
 }
 
 pub(super) fn render_never_runs(program: &str) -> String {

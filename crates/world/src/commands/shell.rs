@@ -185,7 +185,10 @@ impl ShellLexer<'_> {
             WordRole::Write => self.command.writes.push(word),
             WordRole::Read => {}
             WordRole::HereEnd => self.here.push(word),
-            WordRole::Word if self.command.words.is_empty() && is_no_program(&word) => {}
+            // Part of the grammar, or an assignment before the program.
+            WordRole::Word
+                if self.command.words.is_empty()
+                    && (RESERVED.contains(&word.as_str()) || is_assignment(&word)) => {}
             WordRole::Word => self.command.words.push(word),
         }
     }
@@ -214,11 +217,6 @@ impl ShellLexer<'_> {
             }
         }
     }
-}
-
-/// Returns whether a word before the program is part of the grammar, or an assignment.
-fn is_no_program(word: &str) -> bool {
-    RESERVED.contains(&word) || is_assignment(word)
 }
 
 fn is_assignment(word: &str) -> bool {

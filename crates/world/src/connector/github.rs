@@ -1,7 +1,7 @@
 //! Pull requests at GitHub, or at a service with a compatible API.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::fault::{Fault, Http};
+use unstuck_core::fault::{Fault, Http, Internal};
 use unstuck_core::plan::PullRequest;
 
 use super::exchange::{ConnectorRequest, ConnectorResponse};
@@ -37,7 +37,13 @@ impl Connector {
         let mut request = self.build_github_request(wanted, "POST", "")?;
         let PullRequest { title, base, body, draft, .. } = wanted;
         let new = NewPullRequest { title, head, base, body, draft: *draft };
-        request.body = serde_json::to_string(&new).ok();
+        let body = serde_json::to_string(&new).map_err(|error| {
+            let component = "connector".to_owned();
+            let message = "the pull request cannot be written as JSON";
+            let fault = Fault::internal_error(SOURCE, message, Internal { component });
+            CallFailure::Refused(fault.with_cause(error))
+        })?;
+        request.body = Some(body);
         let answer = self.web.fetch_response(request).await?;
         if answer.status() == UNPROCESSABLE
             && let Some(url) = self.find_pull_request(wanted, head).await?

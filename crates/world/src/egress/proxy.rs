@@ -125,7 +125,7 @@ impl ProxyHandler {
             }
             drop(slot);
         });
-        Response::new(empty_body())
+        Response::new(Empty::new().map_err(|never| match never {}).boxed())
     }
 
     /// Passes a plain HTTP request on. If the response is lost on the way, the client's connection
@@ -166,7 +166,8 @@ impl ProxyHandler {
                 Err(Box::new(self.refuse_target(&target, reason)))
             }
             Err(error) => {
-                Err(Box::new(unreachable_response(&target.to_string(), &error.to_string())))
+                let text = format!("{target} cannot be reached: {error}\n");
+                Err(Box::new(text_response(StatusCode::BAD_GATEWAY, "", text)))
             }
         }
     }
@@ -234,10 +235,6 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-fn unreachable_response(target: &str, why: &str) -> Response<ProxyBody> {
-    text_response(StatusCode::BAD_GATEWAY, "", format!("{target} cannot be reached: {why}\n"))
-}
-
 fn text_response(status: StatusCode, phrase: &str, text: String) -> Response<ProxyBody> {
     let mut response = Response::new(Full::from(text).map_err(|never| match never {}).boxed());
     *response.status_mut() = status;
@@ -250,10 +247,6 @@ fn text_response(status: StatusCode, phrase: &str, text: String) -> Response<Pro
         response.extensions_mut().insert(phrase);
     }
     response
-}
-
-fn empty_body() -> ProxyBody {
-    Empty::new().map_err(|never| match never {}).boxed()
 }
 
 /// Runs a future until it is done or the proxy ends.

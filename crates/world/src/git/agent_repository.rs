@@ -89,7 +89,10 @@ fn is_kept_for_agent(setting: &RepositorySetting) -> bool {
         "remote" => has(&REMOTE),
         "branch" => has(&BRANCH),
         "extensions" => has(&EXTENSIONS),
-        "url" => setting.key == "insteadof" && !has_password(setting.subsection.as_deref()),
+        "url" => {
+            let address = setting.subsection.as_deref();
+            setting.key == "insteadof" && address.and_then(find_login).is_none()
+        }
         section => WHOLE.contains(&section),
     }
 }
@@ -138,10 +141,6 @@ fn find_login(address: &str) -> Option<&str> {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let host = rest.split('/').next().unwrap_or_default();
     host.rsplit_once('@').map(|(user, _)| user)
-}
-
-fn has_password(address: Option<&str>) -> bool {
-    address.is_some_and(|address| find_login(address).is_some())
 }
 
 fn strip_password(address: &str) -> String {

@@ -68,7 +68,7 @@ impl Git {
         Ok(name.zip(email).map(|(name, email)| CommitAuthor { name, email }))
     }
 
-    pub(super) async fn read_setting(&self, name: &str) -> Result<Option<String>, Fault> {
+    pub(crate) async fn read_setting(&self, name: &str) -> Result<Option<String>, Fault> {
         let call = self.call(GitAction::Look).args(["config", "--null", "--get", name]);
         let done = call.run_expecting(&[0, 1]).await?;
         let value = done.stdout.strip_suffix(b"\0").map(String::from_utf8_lossy);

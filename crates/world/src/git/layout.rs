@@ -221,7 +221,7 @@ impl Git {
     /// entry that another process is just making or removing. Runs without the lock where it cannot
     /// be created, because then no working tree can be created either.
     async fn run_exclusively(&self, call: GitCall<'_>) -> Result<GitOutput, Fault> {
-        let _turn = match self.find_common_dir() {
+        let _lock = match self.find_common_dir() {
             Some(shared) => FileLock::acquire(&shared.join(WORKTREES_LOCK)).await.ok(),
             None => None,
         };

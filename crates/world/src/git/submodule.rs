@@ -61,12 +61,6 @@ impl Git {
         Ok(found)
     }
 
-    /// Returns the working tree that the repository's settings name, relative to its git folder, if
-    /// any.
-    pub(crate) async fn read_working_tree(&self) -> Result<Option<String>, Fault> {
-        self.read_setting("core.worktree").await
-    }
-
     /// Checks out these submodules at the commits in the index, and discards changes in them. They
     /// come from `addresses`, by name; addresses in files of the working tree do not count.
     pub(crate) async fn update_submodules(

@@ -124,7 +124,10 @@ impl PostEndpoint {
             request = request.header(HeaderName::from_static(name), value);
         }
         let host = self.host_name();
-        match tokio::time::timeout(TOTAL, send_and_read(request)).await {
+        let exchange = async {
+            Ok::<_, reqwest::Error>(read_response(request.send().await?, ANSWER_BYTES_MAX).await)
+        };
+        match tokio::time::timeout(TOTAL, exchange).await {
             Ok(Ok((head, _))) if (200..300).contains(&head.status) => Ok(Ok(())),
             Ok(Ok((head, body))) => Ok(Err(PostRefusal { host, head, body })),
             // The error itself contains the whole URL.
@@ -167,12 +170,6 @@ impl PostRefusal {
             _ => DeliveryError::Never { why },
         }
     }
-}
-
-async fn send_and_read(
-    request: reqwest::RequestBuilder,
-) -> reqwest::Result<(ResponseHead, Vec<u8>)> {
-    Ok(read_response(request.send().await?, ANSWER_BYTES_MAX).await)
 }
 
 /// Returns the fault of settings that cannot work.

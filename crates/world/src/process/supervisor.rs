@@ -74,7 +74,8 @@ impl IdleGuard {
         order: GuardOrder,
     ) -> io::Result<(GuardChild, GuardReports, ProcessStopper)> {
         self.control.write_all(&order.into_bytes()).await?;
-        Ok((self.guard, self.status, ProcessStopper::from_control(self.control)))
+        let stopper = ProcessStopper(Arc::new(Mutex::new(Some(self.control))));
+        Ok((self.guard, self.status, stopper))
     }
 }
 
@@ -107,10 +108,6 @@ fn build_command(
 pub struct ProcessStopper(Arc<Mutex<Option<Sender>>>);
 
 impl ProcessStopper {
-    fn from_control(control: Sender) -> Self {
-        Self(Arc::new(Mutex::new(Some(control))))
-    }
-
     /// Ends the program; repeated calls have no effect. The program is gone when
     /// [`Process::wait`](super::Process::wait) returns.
     ///

@@ -113,11 +113,6 @@ impl Baseline {
         self.red.iter().map(|(command, red)| (command.as_str(), red))
     }
 
-    /// Returns the result of a command that was red at the base.
-    pub(super) fn find_red(&self, command: &str) -> Option<&BaselineCheck> {
-        self.red.get(command)
-    }
-
     /// Returns the number of tests that the green checks reported, by command.
     pub fn tests_run(&self) -> impl Iterator<Item = (&str, u64)> {
         self.tests_run.iter().map(|(command, ran)| (command.as_str(), *ran))

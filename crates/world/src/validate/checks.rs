@@ -216,7 +216,7 @@ impl GateChecks {
         let is_green =
             |check: &GateCheck<'_>| seen.green.iter().any(|green| green == check.command);
         for check in self.list_checks().filter(is_green) {
-            let red = base.find_red(check.command);
+            let red = base.red.get(check.command);
             let names_tests = red.is_some_and(|red| !red.failures.tests.is_empty());
             if red.is_some() && !names_tests {
                 continue;

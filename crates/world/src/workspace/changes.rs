@@ -106,16 +106,16 @@ impl Workspace {
             StatusEntry::Unmerged { path } => {
                 Some(WorktreeChange { path, kind: ChangeKind::Modified })
             }
-            StatusEntry::Untracked { path, .. } if self.is_shared(&path) => None,
+            StatusEntry::Untracked { path, .. }
+                if self.shared.iter().any(|shared| path.starts_with(shared)) =>
+            {
+                None
+            }
             StatusEntry::Untracked { path, repository } => {
                 let kind = if repository { ChangeKind::Repository } else { ChangeKind::Added };
                 Some(WorktreeChange { path, kind })
             }
         }
-    }
-
-    fn is_shared(&self, path: &Path) -> bool {
-        self.shared.iter().any(|shared| path.starts_with(shared))
     }
 
     /// Writes the whole worktree as a tree, without ignored files and nested repositories.
@@ -299,11 +299,8 @@ impl Workspace {
     /// Saves a patch under the first free numbered name of the run.
     fn write_patch(&self, run: RunId, patch: &[u8]) -> Result<PathBuf, Fault> {
         let mut names = (1..).map(|n: u32| format!("patches/{run}-{n}.patch"));
-        let free = |name: &String| {
-            let file = Path::new(name).file_name().unwrap_or_default();
-            !self.state.patches_folder().join(file).exists()
-        };
-        let name = names.find(free).unwrap_or_default();
+        let name = names.find(|name| !self.state.folder().join(name).exists());
+        let name = name.unwrap_or_default();
         self.state.write_file(&name, patch)
     }
 

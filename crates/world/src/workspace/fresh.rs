@@ -71,6 +71,10 @@ impl Workspace {
             return Ok(false);
         }
         let changes = self.list_changes().await?;
+        // Both can invalidate earlier build output or installed packages.
+        let touches_builds = |change: &WorktreeChange| {
+            change.kind == ChangeKind::Deleted || is_manifest(&change.path)
+        };
         Ok(changes.iter().any(touches_builds) || self.has_installed())
     }
 
@@ -112,9 +116,4 @@ impl Workspace {
         }
         false
     }
-}
-
-/// Returns whether a change can invalidate earlier build output or installed packages.
-fn touches_builds(change: &WorktreeChange) -> bool {
-    change.kind == ChangeKind::Deleted || is_manifest(&change.path)
 }

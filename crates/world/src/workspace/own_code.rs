@@ -185,12 +185,10 @@ impl Workspace {
     }
 
     fn write_site_file(&self, file: &Path) -> io::Result<()> {
-        let quoted = |path: &Path| {
-            serde_json::to_string(&path.to_string_lossy()).unwrap_or_else(|_| "\"\"".to_owned())
-        };
+        let quoted = |path: &Path| serde_json::to_string(&path.to_string_lossy());
         let text = SITE
-            .replace("\"@CHECKOUT@\"", &quoted(&self.project.root))
-            .replace("\"@WORKTREE@\"", &quoted(&self.directory));
+            .replace("\"@CHECKOUT@\"", &quoted(&self.project.root)?)
+            .replace("\"@WORKTREE@\"", &quoted(&self.directory)?);
         if fs::read_to_string(file).is_ok_and(|there| there == text) {
             return Ok(());
         }

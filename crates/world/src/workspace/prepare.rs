@@ -66,7 +66,9 @@ impl Workspace {
             workspace.restore_repository(run, RepositoryExposure::Unknown).await?;
         }
         workspace.repair_worktree().await?;
-        workspace.settle_interrupted_mark().await?;
+        // Setup or check commands may have run at a kill, and no agent has worked since.
+        workspace.restore_agent_index()?;
+        workspace.settle_mark(CommandAuthor::Setup).await?;
         workspace.apply_start(wanted).await?;
         workspace.ensure_private(wanted.start).await?;
         workspace.state.write_file(RUN, wanted.run.0.to_string().as_bytes())?;
@@ -234,13 +236,6 @@ impl Workspace {
             allow_missing(fs::remove_file(&lock)).map_err(|error| io_fault(&lock, &error))?;
         }
         Ok(())
-    }
-
-    /// Completes the footprint of setup or check commands that ran when the holder was killed: no
-    /// agent has worked since.
-    async fn settle_interrupted_mark(&self) -> Result<(), Fault> {
-        self.restore_agent_index()?;
-        self.settle_mark(CommandAuthor::Setup).await.map(drop)
     }
 }
 

@@ -47,10 +47,6 @@ impl TaskStateFolder {
         self.folder.join("git.agent")
     }
 
-    pub(super) fn patches_folder(&self) -> PathBuf {
-        self.folder.join("patches")
-    }
-
     /// Returns the folder for files of agents that are no part of a patch.
     pub(super) fn kept_folder(&self) -> PathBuf {
         self.folder.join("kept")

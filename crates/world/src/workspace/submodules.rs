@@ -70,7 +70,7 @@ impl Workspace {
         let mut found = Vec::new();
         for (_, folder) in find_local_submodules(&self.git_dir) {
             let git = self.git.for_worktree(&self.directory, &folder, &folder);
-            let Some(place) = git.read_working_tree().await? else { continue };
+            let Some(place) = git.read_setting("core.worktree").await? else { continue };
             // The path that git wrote leads from its folder to the worktree, through no link.
             let Ok(inside) = normalize_path(&folder.join(place))
                 .strip_prefix(&self.directory)

@@ -106,11 +106,6 @@ impl Workspace {
     }
 }
 
-/// Returns the author of commits that only save a state.
-fn unstuck_author() -> CommitAuthor {
-    CommitAuthor { name: "Unstuck".to_owned(), email: "unstuck@unstuck.invalid".to_owned() }
-}
-
 impl Workspace {
     /// Saves the changes of a run under `refs/unstuck/attempts/<run>`; returns `None` if there are
     /// none. Touches neither the operator's index nor the agent's.
@@ -137,7 +132,8 @@ impl Workspace {
         message: &str,
         at: Time,
     ) -> Result<Oid, Fault> {
-        let person = unstuck_author();
+        let name = "Unstuck".to_owned();
+        let person = CommitAuthor { name, email: "unstuck@unstuck.invalid".to_owned() };
         let new = NewCommit { tree, parents, message, person: &person, at, signed: false };
         self.git.create_commit(new).await
     }

@@ -1,4 +1,4 @@
-//! Performs the loop's orders at the site, and reports them as the worker of a build does: a failed attempt
+//! Performs the loop's requests at the site, and reports them as the worker of a build does: a failed attempt
 //! with its approach, a failed check without.
 
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub(super) struct ScenarioPerformer {
 impl Performer for ScenarioPerformer {
     async fn perform_effect(
         &self,
-        order: EffectRequest,
+        request: EffectRequest,
         stop: CancellationToken,
     ) -> Option<EffectResult> {
         tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            outcome = self.perform_order(&order) => outcome.map(EffectResult::from),
+            outcome = self.perform_request(&request) => outcome.map(EffectResult::from),
         }
     }
 
@@ -38,19 +38,19 @@ impl Performer for ScenarioPerformer {
 }
 
 impl ScenarioPerformer {
-    async fn perform_order(&self, order: &EffectRequest) -> Option<EffectOutcome> {
+    async fn perform_request(&self, request: &EffectRequest) -> Option<EffectOutcome> {
         let site = &self.site;
-        let task = order.task.name.as_str();
-        Some(match order.effect.what {
-            EffectKind::Attempt { start } => return self.perform_attempt(order, start).await,
+        let task = request.task.name.as_str();
+        Some(match request.effect.what {
+            EffectKind::Attempt { start } => return self.perform_attempt(request, start).await,
             EffectKind::Check => plain_outcome(site.check_work(task).await),
             EffectKind::Commit => plain_outcome(site.commit_work(task).await),
             EffectKind::TakeBack => plain_outcome(site.take_back(task).await),
             EffectKind::Perform { .. } => {
-                action_outcome(site.perform_action(task, self.find_action(order)?).await)
+                action_outcome(site.perform_action(task, self.find_action(request)?).await)
             }
             EffectKind::Probe { .. } => {
-                probe_outcome(site.probe_action(task, &self.find_action(order)?.key).await)
+                probe_outcome(site.probe_action(task, &self.find_action(request)?.key).await)
             }
             // Notifications always succeed; a scenario has no scripts.
             EffectKind::Emit | EffectKind::Repair { .. } | EffectKind::Execute { .. } => {
@@ -59,15 +59,19 @@ impl ScenarioPerformer {
         })
     }
 
-    fn find_action(&self, order: &EffectRequest) -> Option<&ScenarioAction> {
-        let key = &order.mutation.as_ref()?.spec.key;
-        self.site.scenario().find_task(&order.task.name)?.actions.iter().find(|a| a.key == *key)
+    fn find_action(&self, request: &EffectRequest) -> Option<&ScenarioAction> {
+        let key = &request.mutation.as_ref()?.spec.key;
+        self.site.scenario().find_task(&request.task.name)?.actions.iter().find(|a| a.key == *key)
     }
 
-    async fn perform_attempt(&self, order: &EffectRequest, start: Start) -> Option<EffectOutcome> {
-        let task = order.task.name.as_str();
+    async fn perform_attempt(
+        &self,
+        request: &EffectRequest,
+        start: Start,
+    ) -> Option<EffectOutcome> {
+        let task = request.task.name.as_str();
         let how = SiteAgentCall {
-            told: order.context.is_some(),
+            told: request.context.is_some(),
             goes_on: matches!(start, Start::Resume | Start::Compacted),
             compacted: start == Start::Compacted,
         };
@@ -78,7 +82,7 @@ impl ScenarioPerformer {
                 Some(EffectOutcome::Failed { fault, approach })
             }
             Ok(approach) => {
-                self.run_commands(order).await?;
+                self.run_commands(request).await?;
                 Some(EffectOutcome::Attempted { approach: Arc::new(approach) })
             }
         }
@@ -86,12 +90,12 @@ impl ScenarioPerformer {
 
     /// Runs the agent's command until it succeeds. A fault is reported to the engine, which makes the agent
     /// wait, or ends the attempt: then its result is not awaited.
-    async fn run_commands(&self, order: &EffectRequest) -> Option<()> {
-        if !self.site.runs_commands(&order.task.name) {
+    async fn run_commands(&self, request: &EffectRequest) -> Option<()> {
+        if !self.site.runs_commands(&request.task.name) {
             return Some(());
         }
-        while let Err(fault) = self.site.run_command(&order.task.name).await {
-            let raised = Command::Raise { effect: order.effect.id, fault: Arc::new(fault) };
+        while let Err(fault) = self.site.run_command(&request.task.name).await {
+            let raised = Command::Raise { effect: request.effect.id, fault: Arc::new(fault) };
             let decided = self.handle.submit_command(raised).await.ok()?;
             let until = decided.events.iter().find_map(|recorded| match recorded.event {
                 Event::ToolWaiting { until, .. } => Some(until),

@@ -79,7 +79,8 @@ impl EnclosedProgram {
             return Ok(None);
         };
         let stage = OwnedFd::from(File::open("/proc/self/exe")?);
-        let order = write_memory_file(&encode_order(layers, wall))?;
+        let order = layers.clone().into_words().chain(wall.clone().into_words());
+        let order = write_memory_file(order)?;
         let (said, say) = io::pipe()?;
         fcntl_setfl(&said, OFlags::NONBLOCK)?;
         let handed_over = vec![stage, order, OwnedFd::from(say)];
@@ -172,13 +173,8 @@ fn find_visible_sockets(wall: &Wall, covers: &BTreeMap<PathBuf, PathCover>) -> V
     sockets.into_iter().filter(in_sight).collect()
 }
 
-/// Encodes the order to the stage as words.
-fn encode_order(layers: &WallLayers, wall: &Wall) -> Vec<OsString> {
-    layers.clone().into_words().chain(wall.clone().into_words()).collect()
-}
-
 /// Creates a file in memory with these words.
-fn write_memory_file(words: &[OsString]) -> io::Result<OwnedFd> {
+fn write_memory_file(words: impl Iterator<Item = OsString>) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("unstuck-wall", MemfdFlags::CLOEXEC)?);
     for word in words {
         file.write_all(word.as_bytes())?;

@@ -97,7 +97,8 @@ impl ClaudeFacts {
     /// plain 400.
     fn classify_call(&self, http: Http, reason: Option<&str>) -> Kind {
         let auth = Auth { account: NAME.to_owned(), ..Auth::default() };
-        let rate = RateLimit { status: http.status, limited: self.window_name() };
+        let limited = self.window.as_ref().and_then(|(name, _)| name.clone());
+        let rate = RateLimit { status: http.status, limited };
         match (self.error.as_deref(), http.status) {
             _ if reason == Some("prompt_too_long") => Kind::ProviderContextTooLong(http),
             // No request was made, because there is no credential.
@@ -130,10 +131,6 @@ impl ClaudeFacts {
             error_type: self.error.clone(),
             request_id: self.request.clone(),
         }
-    }
-
-    fn window_name(&self) -> Option<String> {
-        self.window.as_ref().and_then(|(name, _)| name.clone())
     }
 
     fn add_reset_time(&self, fault: Fault) -> Fault {

@@ -215,7 +215,7 @@ impl ClaudeStream {
         let by_model = by_model.copied().map(usage).reduce(Usage::plus);
         let total = by_model.or(line.usage.map(usage))?;
         let rest = Usage {
-            money_micros: line.total_cost_usd.and_then(convert_to_micros),
+            money_micros: line.total_cost_usd.and_then(|dollars| round_to_integer(dollars * 1e6)),
             ..subtract_usage(total, self.used)
         };
         self.used = Usage { money_micros: rest.money_micros, ..self.used.plus(rest) };
@@ -270,15 +270,11 @@ const fn usage(tokens: ClaudeTokens) -> Usage {
     }
 }
 
-/// Converts a finite amount that is not negative to millionths.
-fn convert_to_micros(amount: f64) -> Option<u64> {
-    round_to_integer(amount * 1e6)
-}
-
 fn time_from_seconds(seconds: f64) -> Option<Time> {
     round_to_integer(seconds * 1e3).map(Time::from_millis)
 }
 
+/// Rounds a finite number that is not negative.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -8,7 +8,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use unstuck_core::fault::{Fault, Missing};
 
 use crate::agent::AgentAssignment;
@@ -80,7 +80,8 @@ pub(in crate::provider) fn filter_environment(
 
 /// The homes of this process, `true` if initialized. Programs that create the databases in one at
 /// the same time fail.
-static MADE: LazyLock<Mutex<BTreeMap<PathBuf, Arc<Turn<bool>>>>> = LazyLock::new(Mutex::default);
+static MADE: LazyLock<Mutex<BTreeMap<PathBuf, Arc<AsyncMutex<bool>>>>> =
+    LazyLock::new(Mutex::default);
 
 /// The lock of the first program in a home. The others wait until that program has begun, or is
 /// gone.
@@ -90,11 +91,11 @@ pub(in crate::provider) struct HomeInitLock(OwnedMutexGuard<bool>);
 impl HomeInitLock {
     /// Waits while another program initializes the home; returns `None` if it is initialized.
     pub(in crate::provider) async fn acquire(home: &Path) -> Option<Self> {
-        let turn = {
+        let home = {
             let mut homes = MADE.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(homes.entry(home.to_owned()).or_default())
         };
-        let made = turn.lock_owned().await;
+        let made = home.lock_owned().await;
         (!*made).then_some(Self(made))
     }
 
