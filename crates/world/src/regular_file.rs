@@ -1,8 +1,10 @@
-//! Reads files that an agent may have made: a symbolic link, a pipe or a device in their place
-//! would hang the supervisor, fill its memory, or expose files outside the worktree.
+//! Access to files. Those that an agent may have made are only read if they are regular: a symbolic
+//! link, a pipe or a device in their place would hang the supervisor, fill its memory, or expose
+//! files outside the worktree.
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -24,6 +26,11 @@ pub(crate) fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Returns whether a path leads to a file that may be executed.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// Turns the error for a missing file or folder into `None`.

@@ -139,7 +139,6 @@ pub(crate) fn blocked_fault(what: &str, why: &str) -> Fault {
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission_context(what))
 }
 
-/// Returns the fault of a command that never runs, regardless of permissions.
 fn never_fault(what: &str, why: &str) -> Fault {
     let context = Permission { never: true, ..permission_context(what) };
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}; it never runs"), context)

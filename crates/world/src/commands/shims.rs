@@ -15,6 +15,7 @@ use super::policy::{CommandPolicy, CommandRefusal};
 use super::rule::{
     MUTATORS, list_blocked_programs, options_with_value, render_never_runs, render_refusal,
 };
+use crate::regular_file::is_executable;
 
 /// Number of refusals in one run at which the operator is asked.
 pub const REFUSALS_MAX: usize = 3;
@@ -123,14 +124,10 @@ fn open_log(log: &Path) -> io::Result<fs::File> {
 
 /// Returns the path of the real program, looked up as a shell would.
 fn find_program(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
-    let executable = |file: &PathBuf| {
-        fs::metadata(file)
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
     std::env::split_paths(path)
         .filter(|folder| folder != bin && folder.is_absolute())
         .map(|folder| folder.join(program))
-        .find(executable)
+        .find(|file| is_executable(file))
 }
 
 fn list_programs_starting_with(start: &str, path: &OsStr) -> Vec<String> {

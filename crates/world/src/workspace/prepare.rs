@@ -213,7 +213,6 @@ impl Workspace {
         self.relocate_to(&tree, base, &saved.unwrap_or(here), now).await
     }
 
-    /// Saves the changes that the last run left.
     async fn save_last_run(&self, now: Time) -> Result<Option<Oid>, Fault> {
         match self.read_last_run()? {
             Some(run) => self.save_attempt(run, now).await,

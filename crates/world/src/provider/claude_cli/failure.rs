@@ -152,7 +152,6 @@ fn claude_provider() -> Provider {
     Provider { name: NAME.to_owned(), model: None }
 }
 
-/// Returns the program's message, for operators.
 fn result_message(line: &ClaudeLine<'_>) -> String {
     match &line.result {
         Some(said) => said.clone(),

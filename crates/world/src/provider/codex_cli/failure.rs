@@ -253,7 +253,6 @@ fn codex_provider() -> Provider {
     Provider { name: NAME.to_owned(), model: None }
 }
 
-/// Returns Codex's message, for operators.
 fn error_message(error: &CodexTurnError) -> String {
     match &error.additional_details {
         Some(details) => clip_message(&format!("{} ({details})", error.message)),

@@ -86,7 +86,6 @@ impl CodexSettings {
         }
     }
 
-    /// Returns the operator's own log level.
     fn operator_log_level<'a>(&'a self, assignment: &'a AgentAssignment) -> Option<&'a OsString> {
         let mut all = assignment.environment.iter().chain(&self.environment);
         all.find(|(name, _)| name == LOG.0).map(|(_, value)| value)

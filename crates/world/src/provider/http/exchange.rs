@@ -17,7 +17,6 @@ use super::service::ModelService;
 use crate::agent::Usage;
 use crate::model::{MessagePart, ModelFailure, ModelTurn};
 
-/// Maximum number of bytes to read of an error response.
 const ERROR_BYTES_MAX: usize = 64 * 1_024;
 /// Maximum number of bytes of the service's text in a fault.
 const MESSAGE_BYTES_MAX: usize = 1_024;

@@ -34,7 +34,6 @@ pub(in crate::provider) struct ModelService {
     ready: Result<ServiceClient, Fault>,
 }
 
-/// The parts that a call needs.
 #[derive(Debug)]
 pub(super) struct ServiceClient {
     pub(super) client: Client,

@@ -2,7 +2,6 @@
 
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,6 +10,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 use unstuck_core::fault::{Fault, Provider};
+
+use crate::regular_file::is_executable;
 
 /// Returns the program `name`, as a shell would find it along `path`. A name with a slash is a path
 /// itself.
@@ -63,10 +64,6 @@ fn platform_folder(name: &str) -> PathBuf {
         other => (other, format!("{ARCH}-unknown-linux-musl")),
     };
     Path::new(&format!("{name}-{system}-{architecture}")).join("vendor").join(triple)
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// Timeout of the query. Some programs start a whole runtime first.
