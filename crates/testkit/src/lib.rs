@@ -5,8 +5,9 @@
 //! Everything follows from a seed: no clock, no threads, no external randomness. It stands in for the runner
 //! and the world; it is not a test of them.
 //!
-//! In addition, [`store`] is a conformance suite for stores, driven by the same engine, and `healing` is the
-//! benchmark that compares Unstuck with simpler supervisors.
+//! In addition, [`store`] is a conformance suite for stores, driven by the same engine, `healing` is the
+//! benchmark that compares Unstuck with simpler supervisors, and `stage` sets up what the tests of several
+//! crates need.
 
 pub mod chance;
 pub mod check;
@@ -21,6 +22,8 @@ pub mod profile;
 pub mod remote_side;
 pub mod run;
 pub mod search;
+#[cfg(feature = "files")]
+pub mod stage;
 pub mod store;
 pub mod twins;
 pub mod world;

@@ -207,7 +207,7 @@ fn make_approach(number: u64) -> Approach {
 }
 
 /// Creates a bare fault of a code; the message decides which error it is.
-pub(super) fn make_fault(code: Code, error: &str) -> Fault {
+pub fn make_fault(code: Code, error: &str) -> Fault {
     let mut fault = Fault::new(Kind::bare(code), "test", error);
     fault.signature = Signature::from_parts(code, "test", &[error]);
     fault

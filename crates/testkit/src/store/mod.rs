@@ -12,7 +12,7 @@ pub mod suite;
 use std::sync::Arc;
 
 pub use dump::StoreDump;
-pub use fixture::{PROJECT, StoreFixture, make_holder, make_task};
+pub use fixture::{PROJECT, StoreFixture, make_fault, make_holder, make_task};
 pub use operations::{StoreOperation, play_operations, simulate_operations};
 use unstuck_store::Store;
 
