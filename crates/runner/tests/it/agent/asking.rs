@@ -7,7 +7,7 @@ use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
-use crate::agent::stage::Stage;
+use crate::agent::model_project::Stage;
 use crate::agent::wire::{check, done, text, write};
 
 // T2.4, T2.3, TX3: one waits, the other goes on, and the answer brings the first back.
@@ -20,7 +20,7 @@ async fn a_question_parks_its_task_while_another_goes_on() {
     ];
     let mut stage = Stage::with(Policy::default(), scripts).await;
     stage
-        .until(|state| {
+        .wait_until(|state| {
             let is = |name: &str, wanted: fn(&TaskState) -> bool| {
                 state.tasks().any(|task| task.spec.name == name && wanted(&task.state))
             };

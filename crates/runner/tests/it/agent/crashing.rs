@@ -4,7 +4,7 @@ use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::Event;
 use unstuck_world::fake::server::FakeScript;
 
-use crate::agent::stage::Stage;
+use crate::agent::model_project::Stage;
 use crate::agent::wire::{check, done, read, results, run, write};
 
 // B12: between a call and its result.

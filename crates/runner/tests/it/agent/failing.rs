@@ -5,7 +5,7 @@ use unstuck_core::engine::{Event, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
-use crate::agent::stage::Stage;
+use crate::agent::model_project::Stage;
 use crate::agent::wire::{check, done, read, results, run, write};
 
 const RED: &str = "sh src/check";
@@ -115,7 +115,9 @@ async fn a_failure_without_a_name_is_the_works_own() {
     );
     let mut stage = Stage::new(script).await;
     stage
-        .until(|state| state.tasks().all(|task| matches!(task.state, TaskState::Parked { .. })))
+        .wait_until(|state| {
+            state.tasks().all(|task| matches!(task.state, TaskState::Parked { .. }))
+        })
         .await;
     let faults = stage.faults();
     assert!(

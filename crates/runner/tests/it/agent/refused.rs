@@ -6,7 +6,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::question::Decision;
 use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
-use crate::agent::stage::Stage;
+use crate::agent::model_project::Stage;
 use crate::agent::wire::{check, done, results, run, write};
 
 // TX14, T4.18: it becomes a question, and nothing is done in silence.

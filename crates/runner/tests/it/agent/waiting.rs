@@ -9,7 +9,7 @@ use unstuck_world::fake::server::{
     FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeScript,
 };
 
-use crate::agent::stage::Stage;
+use crate::agent::model_project::Stage;
 use crate::agent::wire::{check, done, read, results, run, text, write};
 
 // T1.1, T4.9, B12: the same run, worktree and conversation, and no count moves.

@@ -4,7 +4,7 @@ use serde_json::json;
 use unstuck_core::engine::{Event, TaskId};
 use unstuck_world::fake::server::{FakeAnswer, FakeScript, FakeStopReason, FakeToolCall, FakeTurn};
 
-use crate::agent::stage::{CANARY, Stage};
+use crate::agent::model_project::{CANARY, Stage};
 use crate::agent::wire::{check, done, read, results, run, text, write};
 
 #[tokio::test]

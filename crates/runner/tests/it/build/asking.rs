@@ -4,19 +4,19 @@ use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::{SkipReason, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::agent::Denial;
 use unstuck_world::fake::server::FakeScript;
 
-use crate::build::repo::Repo;
+use crate::build::build_project::{Set, Stage};
 use crate::build::scripts::{Job, Mind, run, write};
-use crate::build::stage::{Set, Stage};
 use crate::build::wire;
 
 async fn asked() -> Stage {
     let steps = [write("Cargo.toml", "new\n"), write("src.rs", "x\n")];
     let job = Job::new("a", [&steps]).ask_first(&["Cargo.toml"]);
-    let stage = Stage::build(Repo::with(&[("Cargo.toml", "old\n")]), vec![job]).await;
-    let question = stage.question().await;
+    let stage = Stage::build(TestRepo::with(&[("Cargo.toml", "old\n")]), vec![job]).await;
+    let question = stage.wait_for_question().await;
     assert_eq!(question.kind, QuestionKind::Ok);
     assert_eq!(question.fault.unwrap().code(), Code::PermissionFileAccess);
     let there = std::fs::read_to_string(stage.worktree("a").join("Cargo.toml")).unwrap();
@@ -32,9 +32,9 @@ async fn asked() -> Stage {
 #[tokio::test]
 async fn what_a_person_allows_goes_through() {
     let stage = asked().await;
-    stage.answer(Decision::AllowOnce).await;
+    stage.answer(Decision::AllowOnce, None).await;
     stage.done().await;
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["Cargo.toml", "src.rs"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["Cargo.toml", "src.rs"]);
     assert_eq!(stage.assignments("a").len(), 1, "no agent had to do it again");
 }
 
@@ -42,12 +42,12 @@ async fn what_a_person_allows_goes_through() {
 #[tokio::test]
 async fn what_a_person_denies_is_taken_back_and_the_task_is_left_out() {
     let stage = asked().await;
-    stage.answer(Decision::Deny).await;
+    stage.answer(Decision::Deny, None).await;
     let tasks = stage.ended().await;
     assert_eq!(tasks["a"], TaskState::Skipped { left: SkipReason::Denied });
     let there = std::fs::read_to_string(stage.worktree("a").join("Cargo.toml")).unwrap();
     assert_eq!(there, "old\n");
-    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    let codes = stage.fault_codes().await;
     assert_eq!(codes, [Code::PermissionFileAccess, Code::ScopeUserDenied]);
     let consecutive = stage.look(|s| s.tasks().map(|t| t.counters.consecutive).max()).await;
     assert_eq!(consecutive, Some(0));
@@ -62,11 +62,11 @@ async fn what_a_person_denies_is_taken_back_and_the_task_is_left_out() {
 async fn allowing_one_file_allows_no_other() {
     let allow = |name, file: &str| Job::new(name, [&[write(file, "x\n")]]).ask_first(&["m/*"]);
     let jobs = vec![allow("a", "m/0001.sql"), allow("b", "m/0002.sql").after("a")];
-    let stage = Stage::build(Repo::with(&[]), jobs).await;
-    stage.answer(Decision::AlwaysAllow).await;
-    let question = stage.question().await;
+    let stage = Stage::build(TestRepo::with(&[]), jobs).await;
+    stage.answer(Decision::AlwaysAllow, None).await;
+    let question = stage.wait_for_question().await;
     assert!(question.fault.unwrap().message.contains("0002"));
-    stage.answer(Decision::AllowOnce).await;
+    stage.answer(Decision::AllowOnce, None).await;
     stage.done().await;
 }
 
@@ -79,7 +79,7 @@ fn denying() -> Set {
 #[tokio::test]
 async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
     let job = Job::new("a", [&[write("a.txt", "x\n")]]).checked("true");
-    let stage = Stage::with(denying(), Repo::with(&[]), vec![job]).await;
+    let stage = Stage::with(denying(), TestRepo::with(&[]), vec![job]).await;
     stage.done().await;
     assert_eq!(stage.faults().await.len(), 0);
 
@@ -87,8 +87,8 @@ async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
         .checked("test ! -e a.txt || { echo 'error: no'; exit 1; }");
     let idle = Job::new("a", [&[run("true")]]);
     for job in [failing, idle] {
-        let stage = Stage::with(denying(), Repo::with(&[]), vec![job]).await;
-        let fault = stage.question().await.fault.unwrap();
+        let stage = Stage::with(denying(), TestRepo::with(&[]), vec![job]).await;
+        let fault = stage.wait_for_question().await.fault.unwrap();
         assert_eq!(fault.code(), Code::PermissionCommandBlocked);
         assert!(fault.message.contains("npm install"), "{}", fault.message);
         assert_eq!(stage.faults().await.len(), 1, "no counter moved for the red check");
@@ -102,11 +102,11 @@ async fn a_declaration_that_was_denied_is_asked_about_when_the_work_passes() {
     let denials = vec![Denial { tool: ToolKind::Command, what }];
     let job = Job::new("a", [&[write("a.txt", "x\n")]]).checked("true");
     let set = Set { denials, ..Set::default() };
-    let stage = Stage::with(set, Repo::with(&[]), vec![job]).await;
-    let fault = stage.question().await.fault.unwrap();
+    let stage = Stage::with(set, TestRepo::with(&[]), vec![job]).await;
+    let fault = stage.wait_for_question().await.fault.unwrap();
     assert_eq!(fault.code(), Code::PermissionCommandBlocked);
     assert!(fault.message.contains("--key pay-1"), "{}", fault.message);
-    stage.answer(Decision::AllowOnce).await;
+    stage.answer(Decision::AllowOnce, None).await;
     stage.done().await;
     assert_eq!(stage.assignments("a").len(), 2, "the agent goes on and may declare it");
 }
@@ -117,11 +117,11 @@ async fn a_command_that_a_person_allows_may_be_run_by_the_next_attempt() {
     for (decision, asked_again) in [(Decision::AllowOnce, true), (Decision::AlwaysAllow, false)] {
         let idle = |name| Job::new(name, [&[run("true")]]);
         let jobs = vec![idle("a"), idle("b").after("a")];
-        let stage = Stage::with(denying(), Repo::with(&[]), jobs).await;
-        stage.answer(decision).await;
+        let stage = Stage::with(denying(), TestRepo::with(&[]), jobs).await;
+        stage.answer(decision, None).await;
         if asked_again {
             stage.assigned("b", 1).await;
-            stage.answer(decision).await;
+            stage.answer(decision, None).await;
         }
         stage.done().await;
         let allowed = |name| {
@@ -145,13 +145,13 @@ async fn a_command_that_a_person_allows_a_model_runs() {
     let touch = wire::run("touch deployed && echo done");
     let mind = Mind::anthropic(FakeScript::new([touch.clone(), touch], wire::done())).await;
     let set = Set { blocked: vec!["touch".to_owned()], ..Set::default() };
-    let stage = Stage::with(set, Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
-    stage.answer(Decision::AllowOnce).await;
+    let stage = Stage::with(set, TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+    stage.answer(Decision::AllowOnce, None).await;
     stage.done().await;
     let asked = mind.asked();
     assert_eq!(asked.len(), 3);
     assert!(wire::results(&asked[1])[0].1.starts_with("PERMISSION_COMMAND_BLOCKED"));
     assert!(wire::text(&asked[1]).contains("You may do it"), "{}", wire::text(&asked[1]));
     assert_eq!(wire::results(&asked[2])[0].1, "done");
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["deployed"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["deployed"]);
 }

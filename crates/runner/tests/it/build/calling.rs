@@ -6,20 +6,19 @@ use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationSpec, ProbeCommand, PullRequest, SecretHeader,
 };
 use unstuck_core::time::Span;
+use unstuck_testkit::stage::{HttpService, SeenRequest, ServiceReply, TestRepo};
 use unstuck_world::connector::Connector;
 use unstuck_world::provider::Credential;
 
-use crate::build::repo::Repo;
+use crate::build::build_project::{Stage, TOKEN};
 use crate::build::scripts::{Job, write};
-use crate::build::service::{Reply, Seen, Service};
-use crate::build::stage::{Stage, TOKEN};
 
 async fn build(action: MutationSpec) -> Stage {
     let job = Job::new("a", [&[write("a", "a\n")]]).then(action);
-    Stage::build(Repo::with(&[]), vec![job]).await
+    Stage::build(TestRepo::with(&[]), vec![job]).await
 }
 
-fn order(service: &Service) -> MutationSpec {
+fn order(service: &HttpService) -> MutationSpec {
     let header = |name: &str| SecretHeader {
         name: name.to_owned(),
         before: "Bearer ".to_owned(),
@@ -47,28 +46,24 @@ async fn result(stage: &Stage) -> String {
     stage.events().await.iter().filter_map(result).next_back().unwrap()
 }
 
-async fn codes(stage: &Stage) -> Vec<Code> {
-    stage.faults().await.iter().map(|fault| fault.code()).collect()
-}
-
 // TX6
 #[tokio::test]
 async fn a_request_whose_answer_was_lost_is_looked_up_and_not_sent_again() {
-    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Cut,
-        _ => Reply::Answer(200, "order 1"),
+    let rule = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Cut,
+        _ => ServiceReply::Answer(200, "order 1"),
     };
-    let service = Service::start(rule).await;
+    let service = HttpService::start(rule).await;
     let stage = build(order(&service)).await;
     stage.done().await;
-    let sent = service.seen("POST");
+    let sent = service.seen_requests("POST");
     assert_eq!(sent.len(), 1);
     assert_eq!((sent[0].path.as_str(), sent[0].body.as_str()), ("/orders", "{\"cakes\":1}"));
     assert_eq!(sent[0].headers["authorization"], format!("Bearer {TOKEN}"));
     assert_eq!(sent[0].headers["idempotency-key"].len(), 32);
-    assert_eq!(service.seen("GET")[0].path, "/orders/1");
+    assert_eq!(service.seen_requests("GET")[0].path, "/orders/1");
     assert_eq!(result(&stage).await, "order 1");
-    assert_eq!(codes(&stage).await, [Code::NetworkUnavailable]);
+    assert_eq!(stage.fault_codes().await, [Code::NetworkUnavailable]);
     let journal = serde_json::to_string(&stage.events().await).unwrap();
     assert!(journal.contains("TOKEN") && !journal.contains(TOKEN));
 }
@@ -76,15 +71,15 @@ async fn a_request_whose_answer_was_lost_is_looked_up_and_not_sent_again() {
 // TX6: what certainly did not happen is sent again, under the same key.
 #[tokio::test]
 async fn a_request_that_did_not_get_through_is_sent_again_with_the_same_key() {
-    let rule = |seen: &Seen, before: &[Seen]| match seen.method.as_str() {
-        "POST" if before.is_empty() => Reply::Answer(503, "later"),
-        "POST" => Reply::Answer(201, "order 2"),
-        _ => Reply::Answer(404, "no such order"),
+    let rule = |seen: &SeenRequest, before: &[SeenRequest]| match seen.method.as_str() {
+        "POST" if before.is_empty() => ServiceReply::Answer(503, "later"),
+        "POST" => ServiceReply::Answer(201, "order 2"),
+        _ => ServiceReply::Answer(404, "no such order"),
     };
-    let service = Service::start(rule).await;
+    let service = HttpService::start(rule).await;
     let stage = build(MutationSpec { idempotent: true, ..order(&service) }).await;
     stage.done().await;
-    let sent = service.seen("POST");
+    let sent = service.seen_requests("POST");
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0].headers["idempotency-key"], sent[1].headers["idempotency-key"]);
     assert_eq!(result(&stage).await, "order 2");
@@ -93,34 +88,34 @@ async fn a_request_that_did_not_get_through_is_sent_again_with_the_same_key() {
 // TX6, T3.12
 #[tokio::test]
 async fn a_request_that_was_under_way_in_a_crash_is_looked_up() {
-    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Silence,
-        _ => Reply::Answer(200, "order 1"),
+    let rule = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Silence,
+        _ => ServiceReply::Answer(200, "order 1"),
     };
-    let service = Service::start(rule).await;
+    let service = HttpService::start(rule).await;
     let stage = build(order(&service)).await;
-    service.arrived(1).await;
+    service.wait_for_requests(1).await;
     let stage = stage.crash().await;
     stage.done().await;
-    assert_eq!((service.seen("POST").len(), service.seen("GET").len()), (1, 1));
+    assert_eq!((service.seen_requests("POST").len(), service.seen_requests("GET").len()), (1, 1));
     assert_eq!(result(&stage).await, "order 1");
 }
 
 // T3.1: without the secret nothing is sent, and a person is asked for it.
 #[tokio::test]
 async fn a_secret_that_is_missing_is_asked_for() {
-    let service = Service::start(|_, _| Reply::Answer(200, "")).await;
+    let service = HttpService::start(|_, _| ServiceReply::Answer(200, "")).await;
     let mut action = order(&service);
     let Some(Call::Http(call)) = action.call.as_deref_mut() else { panic!("{action:?}") };
     call.secrets[0].variable = "NOWHERE".to_owned();
     let stage = build(action).await;
-    let fault = stage.question().await.fault.unwrap();
+    let fault = stage.wait_for_question().await.fault.unwrap();
     assert_eq!(fault.code(), Code::AuthMissing);
     assert!(fault.message.contains("NOWHERE"));
-    assert_eq!(service.seen("POST").len(), 0);
+    assert_eq!(service.seen_requests("POST").len(), 0);
 }
 
-fn pull_request(service: &Service) -> MutationSpec {
+fn pull_request(service: &HttpService) -> MutationSpec {
     let wanted = PullRequest {
         repository: "ada/shop".to_owned(),
         base: "main".to_owned(),
@@ -138,25 +133,25 @@ const PULL: &str = r#"{"html_url": "https://git.example/ada/shop/pull/7"}"#;
 
 #[tokio::test]
 async fn a_pull_request_is_opened_once_whatever_the_service_says() {
-    type Rule = fn(&Seen, &[Seen]) -> Reply;
-    let created = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Answer(201, PULL),
-        _ => Reply::Answer(500, ""),
+    type Rule = fn(&SeenRequest, &[SeenRequest]) -> ServiceReply;
+    let created = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Answer(201, PULL),
+        _ => ServiceReply::Answer(500, ""),
     };
-    let lost = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Cut,
-        _ => Reply::Answer(200, PULLS),
+    let lost = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Cut,
+        _ => ServiceReply::Answer(200, PULLS),
     };
-    let there = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Answer(422, r#"{"message": "Validation Failed"}"#),
-        _ => Reply::Answer(200, PULLS),
+    let there = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Answer(422, r#"{"message": "Validation Failed"}"#),
+        _ => ServiceReply::Answer(200, PULLS),
     };
     let rules: [(Rule, usize); 3] = [(created, 0), (lost, 1), (there, 1)];
     for (rule, looked_up) in rules {
-        let service = Service::start(rule).await;
+        let service = HttpService::start(rule).await;
         let stage = build(pull_request(&service)).await;
         stage.done().await;
-        let (sent, asked) = (service.seen("POST"), service.seen("GET"));
+        let (sent, asked) = (service.seen_requests("POST"), service.seen_requests("GET"));
         assert_eq!((sent.len(), asked.len()), (1, looked_up));
         assert_eq!(sent[0].path, "/api/repos/ada/shop/pulls");
         assert_eq!(sent[0].headers["authorization"], format!("Bearer {TOKEN}"));
@@ -191,7 +186,7 @@ async fn a_command_acts_in_the_worktree_and_knows_its_key_and_its_secret() {
 // TX6: a command that died is looked up by the command that was kept with it.
 #[tokio::test]
 async fn a_command_that_died_is_looked_up_and_not_run_again() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     let done = repo.beside("done");
     let line = format!("echo $UNSTUCK_IDEMPOTENCY_KEY >> {}; kill -9 $$", done.display());
     let probe = ProbeCommand {
@@ -206,7 +201,7 @@ async fn a_command_that_died_is_looked_up_and_not_run_again() {
     let keys = std::fs::read_to_string(done).unwrap();
     assert_eq!(keys.lines().count(), 1);
     assert_eq!(result(&stage).await, keys);
-    assert_eq!(codes(&stage).await, [Code::ToolCrash]);
+    assert_eq!(stage.fault_codes().await, [Code::ToolCrash]);
 }
 
 // Both streams of a command are what came back, with its status.
@@ -218,7 +213,7 @@ async fn a_command_that_ends_with_a_status_is_asked_about_with_all_that_it_wrote
         ("exit 9", "sh ended with status 9 and wrote nothing"),
         ("echo half; kill -9 $$", "sh was ended by signal 9\nhalf"),
     ] {
-        let action = build(command(line)).await.question().await.action.unwrap();
+        let action = build(command(line)).await.wait_for_question().await.action.unwrap();
         assert_eq!(action.came_back.as_deref(), Some(came_back), "{line}");
     }
 }
@@ -254,12 +249,12 @@ async fn outcomes(url: &str) -> [EffectOutcome; 4] {
 async fn every_way_in_which_a_service_fails_is_classified() {
     let mut seen = Vec::new();
     for status in [301, 400, 401, 402, 403, 404, 408, 409, 410, 418, 422, 425, 429, 500, 503, 599] {
-        let service = Service::start(move |_, _| Reply::Answer(status, "<html>")).await;
+        let service = HttpService::start(move |_, _| ServiceReply::Answer(status, "<html>")).await;
         seen.push((status.to_string(), outcomes(&service.url("/x")).await));
     }
-    let cut = Service::start(|_, _| Reply::Cut).await;
-    let silent = Service::start(|_, _| Reply::Silence).await;
-    let gone = Service::start(|_, _| Reply::Cut).await.url("/x");
+    let cut = HttpService::start(|_, _| ServiceReply::Cut).await;
+    let silent = HttpService::start(|_, _| ServiceReply::Silence).await;
+    let gone = HttpService::start(|_, _| ServiceReply::Cut).await.url("/x");
     for url in
         [cut.url("/x"), silent.url("/x"), gone, "no address".to_owned(), "ftp://x".to_owned()]
     {

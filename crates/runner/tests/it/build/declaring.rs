@@ -6,19 +6,18 @@ use unstuck_core::engine::{Event, MutationState};
 use unstuck_core::fault::{Code, Kind};
 use unstuck_core::plan::PullRequest;
 use unstuck_core::question::Decision;
+use unstuck_testkit::stage::{HttpService, SeenRequest, ServiceReply, TestRepo, run_git};
 use unstuck_world::fake::server::{FakeAnswer, FakeScript};
 
-use crate::build::repo::{Repo, git_in};
+use crate::build::build_project::{Stage, TOKEN};
 use crate::build::scripts::{Job, Mind};
-use crate::build::service::{Reply, Seen, Service};
-use crate::build::stage::{Stage, TOKEN};
 use crate::build::wire::{done, results, write};
 
 fn declare(key: &str, action: &Value) -> FakeAnswer {
     FakeAnswer::with_call("mutate", &json!({"key": key, "action": action}))
 }
 
-fn order(service: &Service) -> Value {
+fn order(service: &HttpService) -> Value {
     json!({
         "kind": "http",
         "url": service.url("/orders"),
@@ -49,20 +48,20 @@ fn answer(mind: &Mind, at: usize) -> Value {
 // TX6, TX8
 #[tokio::test]
 async fn a_declared_request_is_sent_once_after_the_checks_and_looked_up_when_lost() {
-    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Cut,
-        _ => Reply::Answer(200, "order 1"),
+    let rule = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Cut,
+        _ => ServiceReply::Answer(200, "order 1"),
     };
-    let service = Service::start(rule).await;
+    let service = HttpService::start(rule).await;
     let mind = thinking([declare("order", &order(&service))]).await;
     let job = Job::thought_out("a", &mind).checked("test -e a");
-    let stage = Stage::build(Repo::with(&[]), vec![job]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![job]).await;
     stage.done().await;
     let declared = json!({"key": "order", "kind": "http", "state": "declared",
         "runs": "once, after the checks"});
     assert_eq!(answer(&mind, 2), declared);
-    let sent = service.seen("POST");
-    assert_eq!((sent.len(), service.seen("GET").len()), (1, 1));
+    let sent = service.seen_requests("POST");
+    assert_eq!((sent.len(), service.seen_requests("GET").len()), (1, 1));
     assert_eq!(sent[0].headers["authorization"], format!("Bearer {TOKEN}"));
     let applied = MutationState::Applied { result: "order 1".into() };
     assert!(ledger(&stage).await.contains(&("order".to_owned(), applied)));
@@ -73,24 +72,27 @@ async fn a_declared_request_is_sent_once_after_the_checks_and_looked_up_when_los
 // TX6: the process dies while the answer is awaited.
 #[tokio::test]
 async fn a_declared_request_that_was_under_way_in_a_crash_is_not_sent_again() {
-    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
-        "POST" => Reply::Silence,
-        _ => Reply::Answer(200, "order 1"),
+    let rule = |seen: &SeenRequest, _: &[SeenRequest]| match seen.method.as_str() {
+        "POST" => ServiceReply::Silence,
+        _ => ServiceReply::Answer(200, "order 1"),
     };
-    let service = Service::start(rule).await;
+    let service = HttpService::start(rule).await;
     let mind = thinking([declare("order", &order(&service))]).await;
-    let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
-    service.arrived(1).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+    service.wait_for_requests(1).await;
     let stage = stage.crash().await;
     stage.done().await;
-    assert_eq!(service.seen("POST").len(), 1);
+    assert_eq!(service.seen_requests("POST").len(), 1);
     assert_eq!(mind.asked().len(), 3, "the model did not have to think again");
 }
 
 // TX8: an action that an attempt before has done answers with its result, and is not done again.
 #[tokio::test]
 async fn what_was_done_before_answers_with_its_result() {
-    let service = Service::start(|_: &Seen, _: &[Seen]| Reply::Answer(201, "order 7")).await;
+    let service = HttpService::start(|_: &SeenRequest, _: &[SeenRequest]| {
+        ServiceReply::Answer(201, "order 7")
+    })
+    .await;
     let push = json!({"kind": "git.push"});
     let mind = thinking([
         declare("order", &order(&service)),
@@ -100,15 +102,13 @@ async fn what_was_done_before_answers_with_its_result() {
         declare("order", &order(&service)),
     ]);
     let mind = mind.await;
-    let repo = Repo::with(&[]);
-    let remote = repo.beside("remote.git");
-    repo.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
-    repo.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    let repo = TestRepo::with(&[]);
+    repo.add_remote();
     let check = "grep -q b a || { echo 'FAILED test_a - not b'; exit 1; }".to_owned();
     let job = Job { pre_push: vec![check], ..Job::thought_out("a", &mind) };
     let stage = Stage::build(repo, vec![job]).await;
     stage.done().await;
-    assert_eq!(service.seen("POST").len(), 1);
+    assert_eq!(service.seen_requests("POST").len(), 1);
     let known = json!({"key": "order", "kind": "http", "state": "applied", "result": "order 7"});
     assert_eq!(answer(&mind, 6), known);
 }
@@ -116,11 +116,12 @@ async fn what_was_done_before_answers_with_its_result() {
 #[tokio::test]
 async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
     let pull = r#"{"html_url": "https://git.example/ada/shop/pull/7"}"#;
-    let service = Service::start(move |_: &Seen, _: &[Seen]| Reply::Answer(201, pull)).await;
-    let repo = Repo::with(&[]);
-    let remote = repo.beside("remote.git");
-    repo.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
-    repo.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    let service = HttpService::start(move |_: &SeenRequest, _: &[SeenRequest]| {
+        ServiceReply::Answer(201, pull)
+    })
+    .await;
+    let repo = TestRepo::with(&[]);
+    let remote = repo.add_remote();
     let line = "echo ${#TOKEN} letters";
     let mind = thinking([
         declare("out", &json!({"kind": "git.push"})),
@@ -147,9 +148,9 @@ async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
     assert_eq!(keys, ["merge", "out", "pr", "count"]);
     let result = format!("{} letters\n", TOKEN.len()).into();
     assert_eq!(actions[3].1, MutationState::Applied { result });
-    let there = git_in(&remote, ["rev-parse", &Stage::branch()]).unwrap();
+    let there = run_git(&remote, ["rev-parse", &Stage::branch()]);
     assert_eq!(there, stage.repo.git(["rev-parse", &Stage::branch()]));
-    assert_eq!(service.seen("POST")[0].path, "/api/repos/ada/shop/pulls");
+    assert_eq!(service.seen_requests("POST")[0].path, "/api/repos/ada/shop/pulls");
 }
 
 // B9: an action is kept as it is, so it must not hold a secret.
@@ -157,9 +158,9 @@ async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
 async fn an_action_that_spells_out_a_secret_is_refused() {
     let spelled = json!({"kind": "command", "command": format!("echo {TOKEN}")});
     let mind = thinking([declare("leak", &spelled)]).await;
-    let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
     stage.done().await;
-    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    let codes = stage.fault_codes().await;
     assert_eq!(codes, [Code::LogicBadInput]);
     let events = stage.events().await;
     assert!(!events.iter().any(|e| matches!(e.event, Event::Declared { .. })));
@@ -175,16 +176,20 @@ async fn a_command_that_no_rule_allows_needs_a_persons_yes() {
     {
         let line = "echo paid && echo 'with a receipt'";
         let mind = thinking([declare("pay", &json!({"kind": "command", "command": line}))]).await;
-        let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
-        let fault = stage.question().await.fault.unwrap();
+        let stage = Stage::build(TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+        let fault = stage.wait_for_question().await.fault.unwrap();
         let Kind::PermissionCommandBlocked(of) = &fault.kind else { panic!("{fault}") };
         assert_eq!(of.what, line, "all of it is shown");
         let pay = ("pay".to_owned(), MutationState::NotApplied);
         assert!(ledger(&stage).await.contains(&pay), "nothing ran before the answer");
-        stage.answer(decision).await;
+        stage.answer(decision, None).await;
         stage.done().await;
         assert!(ledger(&stage).await.contains(&("pay".to_owned(), came)), "{decision}");
-        assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"], "the work stays: {decision}");
+        assert_eq!(
+            stage.repo.files_changed_by(&Stage::branch()),
+            ["a"],
+            "the work stays: {decision}"
+        );
     }
 }
 
@@ -200,8 +205,8 @@ async fn a_rule_allows_what_it_names_and_nothing_else() {
     ];
     for action in actions {
         let mind = thinking([declare("pay", &action)]).await;
-        let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
-        let fault = stage.question().await.fault.unwrap();
+        let stage = Stage::build(TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+        let fault = stage.wait_for_question().await.fault.unwrap();
         assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{action}");
     }
 }

@@ -1,14 +1,14 @@
 //! Nothing of an agent is left when it is stopped, or when the process that ran it is gone.
 
 use unstuck_core::engine::{BuildId, Command};
+use unstuck_testkit::stage::TestRepo;
 
-use crate::build::fifo::Fifo;
-use crate::build::repo::Repo;
+use crate::build::build_project::Stage;
+use crate::build::fifo::{Fifo, until_none_left};
 use crate::build::scripts::{Job, run, write};
-use crate::build::stage::Stage;
 
 /// A child in a session of its own that ignores polite signals. It does so once.
-fn hangs(repo: &Repo, alive: &Fifo) -> Job {
+fn hangs(repo: &TestRepo, alive: &Fifo) -> Job {
     let line = format!(
         "test -e {0} && exit; touch {0}; exec 9>{1}; \
          setsid sh -c 'trap \"\" TERM HUP; echo x >&9; while :; do sleep 1000; done' & wait",
@@ -21,19 +21,19 @@ fn hangs(repo: &Repo, alive: &Fifo) -> Job {
 // B13
 #[tokio::test]
 async fn an_agent_that_hangs_in_a_session_of_its_own_is_ended_with_its_build() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     let fifo = Fifo::new(&repo, "alive");
     let job = hangs(&repo, &fifo);
     let stage = Stage::build(repo, vec![job]).await;
     let alive = fifo.listen().await;
-    stage.handle.submit_command(Command::Cancel { build: BuildId(0) }).await.unwrap();
-    alive.until_none_left().await;
+    stage.submit(Command::Cancel { build: BuildId(0) }).await;
+    until_none_left(alive).await;
 }
 
 // B13
 #[tokio::test]
 async fn after_a_crash_nothing_of_the_agent_is_left_when_another_begins() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     let fifo = Fifo::new(&repo, "alive");
     let job = hangs(&repo, &fifo);
     let stage = Stage::build(repo, vec![job]).await;
@@ -41,5 +41,5 @@ async fn after_a_crash_nothing_of_the_agent_is_left_when_another_begins() {
     let stage = stage.crash().await;
     stage.done().await;
     assert_eq!(stage.assignments("a").len(), 2);
-    old.until_none_left().await;
+    until_none_left(old).await;
 }

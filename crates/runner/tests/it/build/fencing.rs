@@ -3,16 +3,16 @@
 use std::fs;
 
 use unstuck_core::fault::{Code, Kind};
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::process::{EnforcementLevel, Wall};
 
-use crate::build::repo::Repo;
+use crate::build::build_project::{Set, Stage};
 use crate::build::scripts::{Job, run, say, write};
-use crate::build::stage::{Set, Stage};
 
 // B5, T4.12
 #[tokio::test]
 async fn every_way_out_of_the_fence_is_found_and_taken_back() {
-    let repo = Repo::with(&[("src/a.rs", "a\n"), ("README", "read\n"), ("LICENSE", "free\n")]);
+    let repo = TestRepo::with(&[("src/a.rs", "a\n"), ("README", "read\n"), ("LICENSE", "free\n")]);
     let out = [
         write("src/a.rs", "changed\n"),
         run("echo shell > shell.txt"),
@@ -39,14 +39,14 @@ async fn every_way_out_of_the_fence_is_found_and_taken_back() {
     assert!(prompt.contains("outside your scope were taken back"), "{prompt}");
     assert!(prompt.contains(patch), "{prompt}");
     let branch = Stage::branch();
-    assert_eq!(stage.repo.changed_by(&branch), ["src/README", "src/a.rs", "src/back"]);
+    assert_eq!(stage.repo.files_changed_by(&branch), ["src/README", "src/a.rs", "src/back"]);
 }
 
 #[tokio::test]
 async fn what_the_machine_keeps_agents_from_is_said_once() {
     let jobs = ["a", "b"].map(|name| Job::new(name, [&[say("I begin.")]]));
     let set = Set { says_walls: true, ..Set::default() };
-    let stage = Stage::with(set, Repo::with(&[]), jobs.into()).await;
+    let stage = Stage::with(set, TestRepo::with(&[]), jobs.into()).await;
     stage.done().await;
     let wall = Wall { writable: Some(Vec::new()), ..Wall::default() };
     let words = match wall.try_out().files {
@@ -55,7 +55,7 @@ async fn what_the_machine_keeps_agents_from_is_said_once() {
         }
         EnforcementLevel::Fully | EnforcementLevel::Partly => "Agents cannot write outside",
     };
-    let said = stage.narrated().await;
+    let said = stage.narrations().await;
     let about = said.iter().filter(|text| text.starts_with(words));
     assert_eq!(about.count(), 1, "{said:?}");
     assert_eq!(said.len(), 3, "{said:?}");
@@ -66,14 +66,14 @@ async fn what_the_machine_keeps_agents_from_is_said_once() {
 async fn a_forbidden_change_is_taken_back_and_charged() {
     let mut job = Job::new("a", [&[write("secret.key", "x\n")], &[write("fine.txt", "x\n")]]);
     job.rules.forbidden = vec!["*.key".to_owned()];
-    let stage = Stage::build(Repo::with(&[]), vec![job]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![job]).await;
     stage.done().await;
     let faults = stage.faults().await;
     assert_eq!(faults[0].code(), Code::ScopeForbidden);
     let signature = faults[0].signature;
     let counted = stage.look(move |state| state.signatures().count(signature)).await;
     assert_eq!(counted, 0, "it was given back when the task got past it");
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["fine.txt"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["fine.txt"]);
 }
 
 // B31: inside the fence or not
@@ -81,8 +81,8 @@ async fn a_forbidden_change_is_taken_back_and_charged() {
 async fn what_a_check_leaves_is_no_change_of_the_agent() {
     let job = Job::new("a", [&[write("src/a", "x\n")]]).allowed(&["src/**"]);
     let job = job.checked("echo log > check.log; echo made > src/made");
-    let stage = Stage::build(Repo::with(&[]), vec![job]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![job]).await;
     stage.done().await;
     assert_eq!(stage.faults().await.len(), 0);
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["src/a"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["src/a"]);
 }

@@ -2,11 +2,11 @@
 
 use unstuck_core::engine::{Command, Event, State, TaskState};
 use unstuck_core::plan::GateKey;
+use unstuck_testkit::stage::TestRepo;
 
+use crate::build::build_project::Stage;
 use crate::build::fifo::Fifo;
-use crate::build::repo::Repo;
 use crate::build::scripts::{Job, run, write};
-use crate::build::stage::Stage;
 
 fn limited(wait_s: Option<u64>) -> String {
     let wait = wait_s.map(|wait| format!(", retry_after_s = {wait}")).unwrap_or_default();
@@ -21,17 +21,17 @@ pub(crate) fn waiting(state: &State) -> usize {
 // B2, B12, T4.9
 #[tokio::test]
 async fn one_limit_holds_both_tasks_of_an_account_and_both_go_on_where_they_were() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     let gate = Fifo::new(&repo, "gate");
     let once = run(&format!("echo a >> {}", repo.beside("count").display()));
     let a = [write("a1", "1\n"), once, limited(Some(3_600)), run("cp a1 a2")];
     let b = [write("b1", "1\n"), gate.waits(), limited(None), run("cp b1 b2")];
     let jobs = vec![Job::new("a", [&a]), Job::new("b", [&b])];
     let stage = Stage::build(repo, jobs).await;
-    stage.until(|state| waiting(state) == 1).await;
+    stage.wait_until(|state| waiting(state) == 1).await;
     gate.let_go().await;
-    stage.until(|state| waiting(state) == 2).await;
-    stage.handle.submit_command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
+    stage.wait_until(|state| waiting(state) == 2).await;
+    stage.submit(Command::KickGate { gate: GateKey(1) }).await;
     stage.done().await;
     let events = stage.events().await;
     let closed = events.iter().filter(|e| matches!(e.event, Event::GateWaiting { .. })).count();
@@ -53,7 +53,7 @@ async fn one_limit_holds_both_tasks_of_an_account_and_both_go_on_where_they_were
 // B12
 #[tokio::test]
 async fn after_a_crash_the_agent_goes_on_in_its_worktree_and_conversation() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     let gate = Fifo::new(&repo, "gate");
     let once = run(&format!("echo a >> {}", repo.beside("count").display()));
     let steps = [write("one", "1\n"), once, gate.waits(), run("cp one two")];
@@ -72,5 +72,5 @@ async fn after_a_crash_the_agent_goes_on_in_its_worktree_and_conversation() {
     assert!(told[1].prompt.starts_with("This task was begun before."), "{}", told[1].prompt);
     let count = std::fs::read_to_string(stage.repo.beside("count")).unwrap();
     assert_eq!(count, "a\n", "nothing was done twice");
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["one", "two"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["one", "two"]);
 }

@@ -1,19 +1,17 @@
 //! Tasks that land one after the other: each is checked on the head it lands on.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use unstuck_core::engine::TaskState;
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_testkit::stage::{TestRepo, write_program};
 
+use crate::build::build_project::Stage;
 use crate::build::fifo::Fifo;
-use crate::build::repo::Repo;
 use crate::build::scripts::{Job, run, write};
-use crate::build::stage::Stage;
 
 /// Two tasks that begin on the same commit; the first has landed before the second is checked.
 async fn one_after_the_other(
-    repo: Repo,
+    repo: TestRepo,
     check: &str,
     first: &[String],
     second: [&[String]; 2],
@@ -28,7 +26,7 @@ async fn one_after_the_other(
     go_first.let_go().await;
     let landed = |name: &str| name == "first";
     stage
-        .until(move |state| {
+        .wait_until(move |state| {
             state.tasks().any(|task| landed(&task.spec.name) && task.state == TaskState::Done)
         })
         .await;
@@ -42,7 +40,7 @@ async fn one_after_the_other(
 async fn two_that_are_green_alone_and_red_together_never_land_together() {
     let check = "test ! -e a -o ! -e b || { echo 'error: a and b do not fit'; exit 1; }";
     let second = [&[write("b", "b\n")][..], &[run("rm b"), write("c", "c\n")]];
-    let stage = one_after_the_other(Repo::with(&[]), check, &[write("a", "a\n")], second).await;
+    let stage = one_after_the_other(TestRepo::with(&[]), check, &[write("a", "a\n")], second).await;
     let prompt = &stage.assignments("second")[1].prompt;
     assert!(prompt.contains("error: a and b do not fit"), "{prompt}");
     let (repo, branch) = (&stage.repo, Stage::branch());
@@ -53,10 +51,10 @@ async fn two_that_are_green_alone_and_red_together_never_land_together() {
 
 #[tokio::test]
 async fn a_conflict_is_replanned_on_the_new_head() {
-    let repo = Repo::with(&[("page", "old\n")]);
+    let repo = TestRepo::with(&[("page", "old\n")]);
     let second = [&[write("page", "second\n")][..], &[write("page", "first and second\n")]];
     let stage = one_after_the_other(repo, "true", &[write("page", "first\n")], second).await;
-    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    let codes = stage.fault_codes().await;
     assert_eq!(codes, [Code::GitConflict]);
     let prompt = &stage.assignments("second")[1].prompt;
     assert!(prompt.contains("conflict in page"), "{prompt}");
@@ -65,7 +63,7 @@ async fn a_conflict_is_replanned_on_the_new_head() {
 
 #[tokio::test]
 async fn a_branch_that_a_person_moved_is_checked_again() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     let (moved, checks) = (repo.beside("moved"), repo.beside("checks"));
     // Between our commit and the merge, a person commits to the build's branch.
     hook(
@@ -94,7 +92,7 @@ async fn a_branch_that_a_person_moved_is_checked_again() {
 // T4.11: what a hook says goes back to the agent like the output of a check.
 #[tokio::test]
 async fn a_hook_that_refuses_is_a_red_check() {
-    let repo = Repo::with(&[]);
+    let repo = TestRepo::with(&[]);
     hook(&repo, "pre-commit", "grep -q good page || { echo 'the hook says no'; exit 1; }");
     let job = Job::new("page", [&[write("page", "bad\n")], &[write("page", "good\n")]]);
     let stage = Stage::build(repo, vec![job]).await;
@@ -110,34 +108,28 @@ async fn a_hook_that_refuses_is_a_red_check() {
 // T4.22: nothing passes unchecked.
 #[tokio::test]
 async fn when_git_cannot_say_what_changed_a_person_is_asked() {
-    let mut repo = Repo::with(&[]);
+    let mut repo = TestRepo::with(&[]);
     let broken = repo.beside("broken");
     let program = repo.beside("git");
     let script = format!(
-        "#!/bin/sh\nfor word; do test \"$word\" = status && test -e {} && exit 128; done\n\
-         exec git \"$@\"\n",
+        "for word; do test \"$word\" = status && test -e {} && exit 128; done\n\
+         exec git \"$@\"",
         broken.display()
     );
-    executable(&program, &script);
+    write_program(&program, &script);
     repo.program = program;
     let job = Job::new("a", [&[write("a", "a\n"), run(&format!("touch {}", broken.display()))]]);
     let stage = Stage::build(repo, vec![job]).await;
-    let question = stage.question().await;
+    let question = stage.wait_for_question().await;
     assert_eq!(question.kind, QuestionKind::Hands);
-    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    let codes = stage.fault_codes().await;
     assert_eq!(codes, [Code::GitStatusFailed, Code::GitStatusFailed], "once more, then no more");
     std::fs::remove_file(broken).unwrap();
-    stage.answer(Decision::SkipFeature).await;
+    stage.answer(Decision::SkipFeature, None).await;
     stage.ended().await;
     assert_eq!(stage.repo.subjects(&format!("main..{}", Stage::branch())), Vec::<String>::new());
 }
 
-fn hook(repo: &Repo, name: &str, script: &str) {
-    executable(&repo.root.join(".git/hooks").join(name), &format!("#!/bin/sh\n{script}\n"));
-}
-
-fn executable(path: &std::path::Path, text: &str) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+fn hook(repo: &TestRepo, name: &str, script: &str) {
+    write_program(&repo.path(".git/hooks").join(name), script);
 }

@@ -1,13 +1,9 @@
 //! Builds on real repositories: real git, real checks, the real loop; only the agents, or the services
 //! that models are behind, are scripted.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 mod agents_failing;
 mod asking;
+mod build_project;
 mod calling;
 mod checking;
 mod declaring;
@@ -21,13 +17,10 @@ mod landing;
 mod merging;
 mod pushing;
 mod replanning;
-pub(crate) mod repo;
 mod reporting;
 mod room;
 mod scripts;
-mod service;
 mod spending;
-mod stage;
 mod telling;
 mod thinking;
 

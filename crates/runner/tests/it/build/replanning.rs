@@ -1,10 +1,10 @@
 //! Work that does not pass is done another way, with what failed at hand.
 
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::{TestRepo, run_git};
 
-use crate::build::repo::{Repo, git_in};
+use crate::build::build_project::Stage;
 use crate::build::scripts::{Job, run, write};
-use crate::build::stage::Stage;
 
 const CHECK: &str = "grep -q good page.txt || { echo 'error: the page is bad'; exit 1; }";
 
@@ -19,7 +19,7 @@ async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
             &[run("test ! -e extra.txt && echo yes > fresh.txt"), write("page.txt", "good\n")],
         ],
     );
-    let stage = Stage::build(Repo::with(&[]), vec![job.checked(CHECK)]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![job.checked(CHECK)]).await;
     stage.done().await;
     let told = stage.assignments("page");
     assert_eq!(told.len(), 3);
@@ -32,8 +32,8 @@ async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
         assert!(prompt.contains(&format!("approach {} of 3", attempt + 1)), "{prompt}");
         assert_eq!(told[attempt].thread, None, "the conversation is a new one");
     }
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["fresh.txt", "page.txt"]);
-    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["fresh.txt", "page.txt"]);
+    let codes = stage.fault_codes().await;
     assert_eq!(codes, [Code::ValidationPreCommit, Code::ValidationPreCommit]);
 }
 
@@ -45,9 +45,9 @@ async fn an_approach_that_failed_is_named_and_not_paid_for_again() {
     let count = "echo >> ../../../checks";
     let job = Job::new("page", attempts.each_ref().map(Vec::as_slice));
     let job = job.checked(&format!("{count}; {CHECK}"));
-    let stage = Stage::build(Repo::with(&[]), vec![job]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![job]).await;
     stage.done().await;
-    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    let codes = stage.fault_codes().await;
     let red = Code::ValidationPreCommit;
     assert_eq!(codes, [red, red, Code::LogicRepeatedApproach]);
     for told in &stage.assignments("page")[1..] {
@@ -66,7 +66,7 @@ async fn the_attempts_that_failed_are_kept() {
         "page",
         [&[write("page.txt", "bad\n"), run("cp page.txt one.txt")], &[write("page.txt", "good\n")]],
     );
-    let stage = Stage::build(Repo::with(&[]), vec![job.checked(CHECK)]).await;
+    let stage = Stage::build(TestRepo::with(&[]), vec![job.checked(CHECK)]).await;
     stage.done().await;
     let repo = &stage.repo;
     let kept = repo.git(["for-each-ref", "--format=%(refname)", "refs/unstuck/attempts"]);
@@ -75,5 +75,5 @@ async fn the_attempts_that_failed_are_kept() {
     let patch = repo.beside("attempt.patch");
     let diff = repo.git(["diff", "main", &kept]);
     std::fs::write(&patch, diff + "\n").unwrap();
-    git_in(&repo.root, ["apply", "--check", patch.to_str().unwrap()]).unwrap();
+    run_git(&repo.root, ["apply", "--check", patch.to_str().unwrap()]);
 }

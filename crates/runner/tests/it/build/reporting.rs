@@ -4,10 +4,10 @@ use unstuck_core::engine::CheckVerdict;
 use unstuck_core::fault::CheckStage;
 use unstuck_core::question::Decision;
 use unstuck_runner::report::{BuildReport, ShippedTask, TaskLanding};
+use unstuck_testkit::stage::TestRepo;
 
-use crate::build::repo::Repo;
+use crate::build::build_project::{CANARY, Set, Stage};
 use crate::build::scripts::{Job, push, run, write};
-use crate::build::stage::{CANARY, Set, Stage};
 
 fn shipped<'a>(report: &'a BuildReport, title: &str) -> &'a ShippedTask {
     report.shipped.iter().find(|done| done.title == title).unwrap()
@@ -33,7 +33,7 @@ fn commits(done: &ShippedTask) -> Vec<String> {
 // B15: what was red before is said in the report.
 #[tokio::test]
 async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
-    let repo = Repo::with(&[("trouble", "error: old trouble\n")]);
+    let repo = TestRepo::with(&[("trouble", "error: old trouble\n")]);
     let old = "cat trouble; test ! -s trouble";
     let secret = format!("test {CANARY} = {CANARY}");
     let jobs = vec![
@@ -78,10 +78,8 @@ async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
 
 #[tokio::test]
 async fn a_task_that_landed_twice_names_both_commits_and_its_last_checks() {
-    let repo = Repo::with(&[]);
-    let remote = repo.beside("remote.git");
-    repo.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
-    repo.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    let repo = TestRepo::with(&[]);
+    repo.add_remote();
     let mut job = Job::new("a", [&[write("a", "bad\n")], &[write("a", "good\n")]]).then(push());
     let check = "grep -q good a || { echo 'error: a is bad'; exit 1; }";
     job.pre_push.push(check.to_owned());
@@ -103,8 +101,8 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
         Job::new("a", [&[write("bad", "x\n")], &[write("a", "a\n")]]).checked(red),
         Job::new("b", [&[write("b", "b\n")]]).ask_first(&["b"]).after("a"),
     ];
-    let stage = Stage::with(Set::default(), Repo::with(&[]), jobs).await;
-    stage.question().await;
+    let stage = Stage::with(Set::default(), TestRepo::with(&[]), jobs).await;
+    stage.wait_for_question().await;
     let report = stage.report().await;
     assert_eq!(report.headline, "So far, 1 of 2 tasks shipped. 1 waits for you.");
     let codes: Vec<String> = report.healed.iter().map(|healed| healed.code.to_string()).collect();
@@ -112,7 +110,7 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     let public = serde_json::to_string(&report.into_public()).unwrap();
     assert!(!public.contains("VALIDATION"), "{public}");
     assert!(public.contains("needs your yes first"), "{public}");
-    stage.answer(Decision::Deny).await;
+    stage.answer(Decision::Deny, None).await;
     stage.ended().await;
     let report = stage.report().await;
     assert_eq!(report.headline, "1 of 2 tasks shipped. 1 was skipped.");

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, PullRequest};
+use unstuck_testkit::stage::make_model_settings;
 use unstuck_world::fake::server::{self, FakeServer};
 use unstuck_world::model::Model;
+use unstuck_world::provider::ModelSettings;
 use unstuck_world::provider::anthropic_api::AnthropicApi;
 use unstuck_world::provider::openai_api::{OpenAiApi, OpenAiDialect};
-use unstuck_world::provider::{self, Credential, TurnDeadlines, prices};
 use unstuck_world::scope::ScopeRules;
 use unstuck_world::validate::BaselineMode;
 
@@ -16,7 +17,7 @@ use unstuck_world::validate::BaselineMode;
 #[derive(Clone)]
 pub(crate) struct Mind {
     pub(crate) server: Arc<FakeServer>,
-    pub(crate) model: fn(provider::ModelSettings) -> Arc<dyn Model>,
+    pub(crate) model: fn(ModelSettings) -> Arc<dyn Model>,
 }
 
 impl Mind {
@@ -35,22 +36,14 @@ impl Mind {
 
     async fn speaking(
         script: server::FakeScript,
-        model: fn(provider::ModelSettings) -> Arc<dyn Model>,
+        model: fn(ModelSettings) -> Arc<dyn Model>,
     ) -> Self {
         Self { server: Arc::new(FakeServer::start(script).await.unwrap()), model }
     }
 
     /// The client that talks to it.
     pub(crate) fn client(&self) -> Arc<dyn Model> {
-        (self.model)(provider::ModelSettings {
-            model: "model-1".to_owned(),
-            base_url: Some(self.server.url()),
-            credential: Credential::new("key-of-the-test"),
-            variable: None,
-            proxies: provider::Proxies::default(),
-            deadlines: TurnDeadlines::default(),
-            prices: prices::Prices::default(),
-        })
+        (self.model)(make_model_settings(&self.server))
     }
 
     /// The conversations that it was asked to go on with, in order, as Anthropic's are written.

@@ -1,12 +1,12 @@
 //! The cost of agents, as far as it is known.
 
 use unstuck_core::policy::Amount;
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::agent::Usage;
 use unstuck_world::provider::prices::Price;
 
-use crate::build::repo::Repo;
+use crate::build::build_project::{Set, Stage};
 use crate::build::scripts::{Job, write};
-use crate::build::stage::{Set, Stage};
 
 const TOKENS: Usage = Usage {
     input_tokens: 1_000,
@@ -23,10 +23,10 @@ const PRICE: Price =
 async fn cost(usage: Usage, price: Option<Price>) -> (Amount, Vec<String>) {
     let set = Set { usage: Some(usage), price, ..Set::default() };
     let job = Job::new("a", [&[write("made", "x\n")]]);
-    let stage = Stage::with(set, Repo::with(&[]), vec![job]).await;
+    let stage = Stage::with(set, TestRepo::with(&[]), vec![job]).await;
     stage.done().await;
     let spent = stage.look(|state| state.builds().next().unwrap().spent).await;
-    (spent, stage.narrated().await)
+    (spent, stage.narrations().await)
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! From what a provider says to what a phone shows.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,15 +9,14 @@ use unstuck_runner::SystemClock;
 use unstuck_runner::notify::{NotificationSender, NotifySetup};
 use unstuck_store::tables::QuestionStatus;
 use unstuck_store::{Outbox, Store};
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::fake::receiver::FakeReceiver;
 use unstuck_world::fake::server::{FakeAnswer, FakeHttpError, FakeScript};
-use unstuck_world::notify::{ChannelContext, NotifyChannel, TimeZone};
-use unstuck_world::process::GuardCommand;
-use unstuck_world::redact::Redactor;
+use unstuck_world::notify::NotifyChannel;
 
-use crate::build::repo::Repo;
+use crate::build::build_project::{CANARY, PROJECT, Stage};
 use crate::build::scripts::{Job, Mind};
-use crate::build::stage::{CANARY, PROJECT, Stage};
+use crate::notify::decided_project::channel_hiding;
 
 // T4.27: the provider's error, the fault, the question and the message are of one category.
 #[tokio::test]
@@ -26,10 +24,11 @@ async fn the_category_is_the_same_from_the_provider_to_the_message() {
     let receiver = FakeReceiver::start([]).await.unwrap();
     let mind =
         Mind::anthropic(FakeScript::from(FakeAnswer::Error(FakeHttpError::NoSuchModel))).await;
-    let stage = Stage::build(Repo::with(&[("a", "1\n")]), vec![Job::thought_out("a", &mind)]).await;
+    let stage =
+        Stage::build(TestRepo::with(&[("a", "1\n")]), vec![Job::thought_out("a", &mind)]).await;
     let waits =
         |state: &TaskState| matches!(state, TaskState::Parked { .. } | TaskState::Failed { .. });
-    stage.until(move |state| state.tasks().all(|task| waits(&task.state))).await;
+    stage.wait_until(move |state| state.tasks().all(|task| waits(&task.state))).await;
     let met = stage.faults().await.remove(0);
     let store = Arc::new(stage.store.clone());
     // As if the channel had been there from the beginning, and the process had died since.
@@ -58,13 +57,5 @@ async fn the_category_is_the_same_from_the_provider_to_the_message() {
 
 fn phone(receiver: &FakeReceiver) -> NotifyChannel {
     let toml = format!("kind='webhook'\nurl='{}'\nlevel='failures'", receiver.url("/"));
-    let means = ChannelContext {
-        redactor: Arc::new(Redactor::new([CANARY])),
-        zone: TimeZone::UTC,
-        guard: GuardCommand { executable: "/bin/false".into(), arguments: Vec::new() },
-        locks: Path::new("/").into(),
-        directory: Path::new("/").into(),
-        path: None,
-    };
-    NotifyChannel::new("phone", toml::from_str(&toml).unwrap(), &means).unwrap()
+    channel_hiding("phone", &toml, [CANARY])
 }

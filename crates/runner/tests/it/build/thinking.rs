@@ -4,24 +4,20 @@ use serde_json::json;
 use unstuck_core::engine::{Command, Event, RecordedEvent};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::fake::server::{FakeAnswer, FakeHttpError, FakeRetryAfter, FakeScript};
 
+use crate::build::build_project::{CANARY, Stage};
 use crate::build::fifo::Fifo;
 use crate::build::going_on::waiting;
-use crate::build::repo::Repo;
 use crate::build::scripts::{Job, Mind};
-use crate::build::stage::{CANARY, Stage};
 use crate::build::wire::{check, done, read, results, run, text, write};
 
 const GREETS: &str =
     "grep -qE 'Go away|Welcome' greeting || { echo 'FAILED test_greeting - no such'; exit 1; }";
 
-fn repo() -> Repo {
-    Repo::with(&[("greeting", "Go away.\n"), ("ask", "Who are you?\n")])
-}
-
-async fn codes(stage: &Stage) -> Vec<Code> {
-    stage.faults().await.iter().map(|fault| fault.code()).collect()
+fn repo() -> TestRepo {
+    TestRepo::with(&[("greeting", "Go away.\n"), ("ask", "Who are you?\n")])
 }
 
 #[tokio::test]
@@ -44,11 +40,11 @@ async fn two_models_edit_run_narrate_and_what_they_did_is_merged() {
     ];
     let stage = Stage::build(repo(), jobs).await;
     stage.done().await;
-    assert_eq!(codes(&stage).await, []);
+    assert_eq!(stage.fault_codes().await, []);
     assert_eq!(stage.repo.subjects(&format!("main..{}", Stage::branch())), ["Do a", "Do b"]);
     let landed = |path| stage.repo.file_at(&Stage::branch(), path).unwrap();
     assert_eq!((landed("greeting").as_str(), landed("ask").as_str()), ("Welcome!", "How are you?"));
-    assert!(stage.narrated().await.contains(&"I make it friendly.".to_owned()));
+    assert!(stage.narrations().await.contains(&"I make it friendly.".to_owned()));
     let asked = first.asked();
     assert_eq!(asked.len(), 4);
     asked.iter().for_each(check);
@@ -69,11 +65,11 @@ async fn a_red_check_begins_another_conversation_that_knows_why() {
     let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo(), vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.done().await;
-    assert_eq!(codes(&stage).await, [Code::ValidationPreCommit]);
+    assert_eq!(stage.fault_codes().await, [Code::ValidationPreCommit]);
     let asked = mind.asked();
     assert_eq!(asked[2].as_array().unwrap().len(), 1, "a new conversation");
     assert!(text(&asked[2]).contains("FAILED test_greeting"), "{}", text(&asked[2]));
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["greeting"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["greeting"]);
 }
 
 // T1.1, T4.9: in the middle of the work, the same conversation goes on after the wait.
@@ -83,7 +79,7 @@ async fn an_overloaded_service_is_waited_for_and_costs_nothing() {
     let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo(), vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.done().await;
-    assert_eq!(codes(&stage).await, [Code::ProviderOverloaded]);
+    assert_eq!(stage.fault_codes().await, [Code::ProviderOverloaded]);
     let asked = mind.asked();
     assert_eq!(asked.len(), 3);
     assert_eq!(asked[1], asked[2], "nothing is said about it, and nothing is done again");
@@ -99,7 +95,7 @@ async fn a_conversation_that_does_not_fit_goes_on_shorter() {
     let mind = Mind::anthropic(FakeScript::new(script, done())).await;
     let stage = Stage::build(repo(), vec![Job::thought_out("a", &mind).checked(GREETS)]).await;
     stage.done().await;
-    assert_eq!(codes(&stage).await, [Code::ProviderContextTooLong]);
+    assert_eq!(stage.fault_codes().await, [Code::ProviderContextTooLong]);
     let asked = mind.asked();
     let lengths: Vec<usize> = asked.iter().map(|said| said.as_array().unwrap().len()).collect();
     assert_eq!(lengths, [1, 3, 5, 7, 9, 11, 13, 7]);
@@ -107,7 +103,7 @@ async fn a_conversation_that_does_not_fit_goes_on_shorter() {
     let said = text(&asked[7]);
     assert!(said.contains("the goal of a") && said.contains("look 4"), "{said}");
     assert!(said.contains("- write_file {"), "what was done is still known: {said}");
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["greeting"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["greeting"]);
 }
 
 // B12: after a kill the conversation goes on, and no round that is over is done again.
@@ -130,7 +126,7 @@ async fn after_a_kill_a_model_goes_on_from_its_conversation() {
         "{last:?}"
     );
     assert_eq!(std::fs::read_to_string(stage.repo.beside("count")).unwrap(), "once\n");
-    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["greeting"]);
+    assert_eq!(stage.repo.files_changed_by(&Stage::branch()), ["greeting"]);
     let journal = serde_json::to_string(&stage.events().await).unwrap();
     assert!(!journal.contains(CANARY));
 }
@@ -151,11 +147,11 @@ async fn two_models_on_one_account_wait_for_one_limit() {
     let second = Mind::openai(FakeScript::new(second, done())).await;
     let jobs = vec![Job::thought_out("a", &first), Job::thought_out("b", &second)];
     let stage = Stage::build(repo, jobs).await;
-    stage.until(|state| waiting(state) == 1).await;
+    stage.wait_until(|state| waiting(state) == 1).await;
     gate.let_go().await;
-    stage.until(|state| waiting(state) == 2).await;
+    stage.wait_until(|state| waiting(state) == 2).await;
     assert_eq!((first.server.model_calls().len(), second.server.model_calls().len()), (2, 2));
-    stage.handle.submit_command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
+    stage.submit(Command::KickGate { gate: GateKey(1) }).await;
     stage.done().await;
     let told = |recorded: &&RecordedEvent| matches!(recorded.event, Event::GateWaiting { .. });
     assert_eq!(stage.events().await.iter().filter(told).count(), 1);

@@ -8,7 +8,7 @@ use unstuck_runner::PerformScope;
 use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Store as _, StoredConversation};
 
-use crate::control::stage::{Stage, hand};
+use crate::control::holder::{Stage, hand};
 use crate::control::talking::why;
 
 fn said(text: impl Into<Arc<str>>) -> StoredConversation {
@@ -17,8 +17,7 @@ fn said(text: impl Into<Arc<str>>) -> StoredConversation {
 
 #[tokio::test]
 async fn the_longest_conversation_goes_over_the_socket() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let (world, mut told) = hand();
     client.attach_performer(PerformScope::Project, world).await.unwrap();
     let task = TaskSpec { name: "a".into(), ..TaskSpec::default() };

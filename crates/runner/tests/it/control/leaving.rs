@@ -8,7 +8,7 @@ use unstuck_runner::PerformScope;
 use unstuck_runner::control::ControlClient;
 use unstuck_store::Store as _;
 
-use crate::control::stage::{Hand, Stage, Told, define, hand};
+use crate::control::holder::{Hand, Stage, Told, define, hand};
 
 /// A guest whose job runs.
 async fn busy(stage: &Stage) -> (ControlClient, Arc<Hand>, Told, unstuck_runner::EffectRequest) {
@@ -31,7 +31,7 @@ async fn a_guest_that_is_gone_is_taken_up_by_the_next() {
     stage.client().await.submit_command(Command::FireJob { task }).await.unwrap();
     let perform = line.hear().await.unwrap();
     assert_eq!(perform["perform"]["task"]["name"], "nightly", "{perform}");
-    drop::<crate::control::stage::Line>(line);
+    drop::<crate::control::holder::Line>(line);
     let (next, (world, mut told)) = (stage.client().await, hand());
     next.attach_performer(PerformScope::Task(task), Arc::clone(&world) as _).await.unwrap();
     let order = told.begun.recv().await.unwrap();
@@ -136,8 +136,7 @@ async fn a_guest_clears_up_before_it_begins() {
 
 #[tokio::test]
 async fn a_holder_that_ends_takes_nothing_new_on() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let task = define(&client, "nightly").await;
     stage.handle.shut_down(false).await;
     assert!(client.submit_command(Command::FireJob { task }).await.is_err());

@@ -9,7 +9,7 @@ use unstuck_core::plan::{MutationSpec, Plan, TaskSpec};
 use unstuck_runner::PerformScope;
 use unstuck_runner::control::{ControlClient, ControlRefusal, RunSocket};
 
-use crate::control::stage::{Hand, Stage, Told, define, hand};
+use crate::control::holder::{Hand, Stage, Told, define, hand};
 use crate::control::talking::why;
 
 /// Two tasks that are being attempted at the same time.
@@ -26,7 +26,7 @@ async fn attempts() -> Attempts {
     let task = |name: &str| TaskSpec { name: name.to_owned(), ..TaskSpec::default() };
     let plan = Arc::new(Plan::new(vec![task("a"), task("b")]).unwrap());
     let start = Command::StartBuild { plan, slots: 2, in_place: false };
-    stage.handle.submit_command(start).await.unwrap();
+    stage.submit(start).await;
     let mut effects = Vec::new();
     for _ in 0..2 {
         let effect = told.begun.recv().await.unwrap().effect;
@@ -104,8 +104,7 @@ async fn what_lives_in_a_check_or_in_nothing_known_may_ask_for_nothing() {
 
 #[tokio::test]
 async fn a_script_of_the_person_has_the_persons_rights() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let task = define(&client, "a").await;
     let (hand, mut told) = hand();
     client.attach_performer(PerformScope::Task(task), hand).await.unwrap();

@@ -6,7 +6,7 @@ use unstuck_core::engine::{Command, EffectKind};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_runner::PerformScope;
 
-use crate::control::stage::{Stage, define, hand};
+use crate::control::holder::{Stage, define, hand};
 
 #[tokio::test]
 async fn what_is_its_own_is_handed_over_and_its_result_counts() {
@@ -26,8 +26,7 @@ async fn what_is_its_own_is_handed_over_and_its_result_counts() {
 
 #[tokio::test]
 async fn what_is_no_longer_wanted_is_stopped_there() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (_stage, client) = Stage::with_client().await;
     let (world, mut told) = hand();
     client.attach_performer(PerformScope::Project, world).await.unwrap();
     let task = TaskSpec { name: "a".into(), ..TaskSpec::default() };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use unstuck_runner::control::ControlClient;
 use unstuck_store::MemoryStore;
 
-use crate::control::stage::{Stage, define};
+use crate::control::holder::{Stage, define};
 
 #[tokio::test]
 async fn it_is_its_users_alone() {

@@ -10,7 +10,7 @@ use unstuck_runner::RunnerNotice;
 use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
 use unstuck_store::{CHECKPOINT_BYTES_MAX, EventPage, Store as _};
 
-use crate::control::stage::{Stage, define, holder, job};
+use crate::control::holder::{Stage, define, holder, job};
 
 pub(crate) fn why(error: &ClientError) -> ControlRefusal {
     match error {
@@ -38,8 +38,7 @@ async fn what_is_acknowledged_is_on_disk() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_refused_and_leaves_no_trace() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     define(&client, "nightly").await;
     let before = stage.look(unstuck_core::engine::State::seq).await;
     let twice = client.submit_command(job("nightly")).await.unwrap_err();
@@ -51,8 +50,7 @@ async fn what_does_not_fit_is_refused_and_leaves_no_trace() {
 // B18: answers are rows of the store, results come from the performer, time from the clock.
 #[tokio::test]
 async fn what_only_the_loop_may_say_is_denied() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (_stage, client) = Stage::with_client().await;
     let question = QuestionId(0);
     let (decision, by) = (Decision::SkipFeature, Arc::from("me"));
     let denied = [
@@ -68,8 +66,7 @@ async fn what_only_the_loop_may_say_is_denied() {
 
 #[tokio::test]
 async fn nonsense_does_no_harm() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let mut line = stage.line().await;
     for nonsense in
         ["", "{", "[]", "{\"id\":1,\"do\":\"dance\"}", "\u{0}\u{1}", "{\"do\":\"hello\"}"]
@@ -89,8 +86,7 @@ async fn nonsense_does_no_harm() {
 
 #[tokio::test]
 async fn a_line_without_an_end_is_not_listened_to() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let mut line = stage.line().await;
     let endless = vec![b'x'; 2 * CHECKPOINT_BYTES_MAX + 1_024 * 1_024 + 1];
     line.send(&endless).await;

@@ -10,7 +10,7 @@ use unstuck_core::plan::MutationSpec;
 use unstuck_runner::PerformScope;
 use unstuck_runner::control::{ControlClient, ControlRefusal, TokenKey};
 
-use crate::control::stage::{Stage, define, hand};
+use crate::control::holder::{Stage, define, hand};
 use crate::control::talking::why;
 
 fn report(effect: EffectId) -> Command {
@@ -21,8 +21,7 @@ fn report(effect: EffectId) -> Command {
 // B18
 #[tokio::test]
 async fn a_token_reports_for_its_run_only() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let mut effects = Vec::new();
     for name in ["a", "b"] {
         let task = define(&client, name).await;
@@ -44,8 +43,7 @@ async fn a_token_reports_for_its_run_only() {
 // B18
 #[tokio::test]
 async fn a_token_controls_nothing() {
-    let stage = Stage::new().await;
-    let client = stage.client().await;
+    let (stage, client) = Stage::with_client().await;
     let task = define(&client, "a").await;
     let child = stage.child(EffectId(0)).await;
     for command in [Command::FireJob { task }, Command::Skip { task }, Command::Retry { task }] {

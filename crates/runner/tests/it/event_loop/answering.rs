@@ -10,7 +10,7 @@ use unstuck_runner::EffectRequest;
 use unstuck_store::tables::QuestionStatus;
 use unstuck_store::{Answer, Store as _};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well, goes_well};
 
 fn locked_out_once(order: &EffectRequest, times: u32) -> Reaction {
     match order.effect.what {
@@ -36,7 +36,7 @@ async fn parked() -> Stage {
     let stage = Stage::new(locked_out_once).await;
     stage.build(3, 1).await;
     stage
-        .until(|s| {
+        .wait_until(|s| {
             let parked = s.tasks().filter(|t| matches!(t.state, TaskState::Parked { .. })).count();
             parked == 1 && s.tasks().filter(|t| t.state == TaskState::Done).count() == 2
         })
@@ -61,7 +61,7 @@ async fn an_answer_is_taken_up_at_once() {
 async fn an_answer_given_while_no_process_runs_is_taken_up_at_the_next_start() {
     let (store, clock) = parked().await.crash().await;
     store.record_answer("shop", fixed_it()).await.unwrap();
-    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::on(store, clock, all_well).await;
     stage.completed().await;
     let again = stage.store.record_answer("shop", fixed_it()).await.unwrap_err();
     assert_eq!(again, unstuck_store::AnswerError::Answered(QuestionId(0)));

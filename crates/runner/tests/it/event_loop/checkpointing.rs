@@ -6,7 +6,7 @@ use unstuck_core::engine::{
 use unstuck_runner::CommandError;
 use unstuck_store::{Store as _, StoredConversation};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, goes_well};
 
 const TASK: TaskId = TaskId(0);
 
@@ -43,7 +43,7 @@ async fn a_crash_costs_no_more_than_the_round_it_interrupts() {
     assert_eq!(late, Err(CommandError::Rejected(CommandRejection::Stale(effect))));
     stage.handle.record_checkpoint(order.effect.id, round(), said("three")).await.unwrap();
     assert_eq!(stage.kept().await, Some(said("three")));
-    stage.handle.submit_command(Command::Skip { task: TASK }).await.unwrap();
+    stage.submit(Command::Skip { task: TASK }).await;
     assert_eq!(stage.kept().await, None);
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{BuildState, EffectKind, EffectOutcome, Event, PauseCause, Subject};
 use unstuck_core::fault::{Auth, Fault, Validation};
-use unstuck_core::policy::Policy;
 use unstuck_runner::EffectRequest;
 use unstuck_store::tables::BuildRow;
 use unstuck_store::{EventPage, Store as _};
 
-use crate::event_loop::stage::{Reaction, Shared, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, goes_well};
 
 /// The agent tries something else each time, and the tests are red in the same way so often; after
 /// that it does not come back.
@@ -37,10 +36,7 @@ async fn next_attempt(stage: &mut Stage) {
 /// A loop of `project` on what the store of another one holds.
 async fn after(earlier: Stage, project: &str) -> Stage {
     let (store, clock) = earlier.crash().await;
-    let shared = Shared { project: project.into(), ..Shared::default() };
-    let stage = Stage::with(store, clock, Policy::default(), shared, red_for(1)).await;
-    stage.attach().await;
-    stage
+    Stage::with(store, clock, |setup| setup.project = project.into(), red_for(1)).await
 }
 
 /// A build whose task failed three times, killed in the middle of its fourth attempt.
@@ -59,7 +55,7 @@ async fn failed_three_times() -> Stage {
 async fn the_next_build_of_a_project_asks_at_the_first_failure_that_is_one_too_many() {
     let stage = after(failed_three_times().await, "shop").await;
     stage.build(1, 1).await;
-    stage.until(|state| state.questions().count() == 1).await;
+    stage.wait_until(|state| state.questions().count() == 1).await;
 }
 
 // T2.2
@@ -90,7 +86,7 @@ async fn a_build_stands_still_only_after_what_it_waits_for_is_stored() {
     .await;
     stage.build(6, 6).await;
     let paused = BuildState::Paused { cause: PauseCause::Questions };
-    stage.until(move |state| state.builds().all(|build| build.state == paused)).await;
+    stage.wait_until(move |state| state.builds().all(|build| build.state == paused)).await;
     let (store, _) = stage.crash().await;
     let events = store.load_events("shop", EventPage { after: 0, limit: 1_000 }).await.unwrap();
     let stands = events.iter().position(|event| matches!(event.event, Event::BuildPaused { .. }));

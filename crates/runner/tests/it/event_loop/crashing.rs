@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 use unstuck_core::engine::{Command, EffectKind, Event};
-use unstuck_store::{EventPage, Store as _};
+use unstuck_store::Store as _;
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well, goes_well};
 
 // T1.3, B13
 #[tokio::test(start_paused = true)]
@@ -17,7 +17,7 @@ async fn what_was_running_is_cleared_away_and_taken_up_again() {
         stage.started.recv().await.unwrap();
     }
     let (store, clock) = stage.crash().await;
-    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::on(store, clock, all_well).await;
     stage.completed().await;
     assert_eq!(stage.world.cleared.lock().unwrap().len(), 3);
     let resumed = |what: &EffectKind| {
@@ -64,20 +64,14 @@ async fn an_end_in_order_is_no_crash() {
     stage.build(1, 1).await;
     stage.started.recv().await.unwrap();
     stage.handle.shut_down(false).await;
-    stage.running.await.unwrap().unwrap();
-    let stage =
-        Stage::on(stage.store, stage.clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    stage.project.running.await.unwrap().unwrap();
+    let stage = Stage::on(stage.project.store, stage.clock, all_well).await;
     stage.completed().await;
-    let events =
-        stage.store.load_events("shop", EventPage { after: 0, limit: 1_000 }).await.unwrap();
-    let crashed: Vec<bool> = events
-        .iter()
-        .filter_map(|recorded| match recorded.event {
-            Event::RunCrashed { clean, .. } => Some(clean),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(crashed, [true]);
+    let crashed = |event| match event {
+        Event::RunCrashed { clean, .. } => Some(clean),
+        _ => None,
+    };
+    assert_eq!(stage.find_events(crashed).await, [true]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,7 +84,7 @@ async fn the_performer_is_gone_and_another_goes_on() {
     stage.build(1, 1).await;
     stage.started.recv().await.unwrap();
     stage.handle.detach_performer(1).await.unwrap();
-    stage.until(|state| state.tasks().all(|task| task.counters.crashes == 1)).await;
+    stage.wait_until(|state| state.tasks().all(|task| task.counters.crashes == 1)).await;
     let world = Arc::clone(&stage.world) as _;
     stage.handle.attach_performer(unstuck_runner::PerformScope::Project, world).await.unwrap();
     stage.completed().await;
@@ -102,11 +96,11 @@ async fn a_pause_survives_a_crash() {
     let stage = Stage::new(|_, _| Reaction::Hangs).await;
     stage.build(1, 1).await;
     let build = unstuck_core::engine::BuildId(0);
-    stage.handle.submit_command(Command::Pause { build }).await.unwrap();
+    stage.submit(Command::Pause { build }).await;
     let (store, clock) = stage.crash().await;
-    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::on(store, clock, all_well).await;
     assert_eq!(stage.performed(|_| true), 0);
-    stage.handle.submit_command(Command::Resume { build }).await.unwrap();
+    stage.submit(Command::Resume { build }).await;
     stage.completed().await;
     let signatures = stage.store.load_signatures("shop").await.unwrap();
     assert_eq!(signatures, []);

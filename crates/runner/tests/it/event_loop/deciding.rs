@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, Command, EffectKind, Event, State};
 use unstuck_runner::{CommandError, RunnerNotice};
-use unstuck_store::{EventPage, MemoryStore, Store as _};
+use unstuck_store::{MemoryStore, Store as _};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well, goes_well};
 
 #[tokio::test(start_paused = true)]
 async fn a_build_runs_to_its_end_and_each_effect_is_performed_once() {
-    let stage = Stage::new(|order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::new(all_well).await;
     stage.build(20, 4).await;
     stage.completed().await;
     for wanted in [EffectKind::Check, EffectKind::Commit, EffectKind::Emit] {
@@ -23,8 +23,7 @@ async fn a_build_runs_to_its_end_and_each_effect_is_performed_once() {
 async fn no_effect_is_performed_before_the_event_that_asked_for_it_is_durable() {
     let store = MemoryStore::new();
     let seen = store.clone();
-    let clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
-    let stage = Stage::on(store, clock, move |order, _| {
+    let stage = Stage::on(store, Arc::default(), move |order, _| {
         let durable = *seen.subscribe_to_project("shop").borrow();
         assert!(order.effect.id.0 <= durable, "{} is ahead of {durable}", order.effect.id);
         Reaction::Ends(goes_well(order))
@@ -39,8 +38,7 @@ async fn a_reply_comes_when_the_decision_is_durable_and_watchers_hear_of_it_in_o
     let stage = Stage::new(|_, _| Reaction::Hangs).await;
     let mut notices = stage.handle.subscribe_notices();
     stage.build(3, 1).await;
-    let durable =
-        stage.store.load_events("shop", EventPage { after: 0, limit: 100 }).await.unwrap();
+    let durable = stage.events().await;
     for recorded in &durable {
         let RunnerNotice::Event { recorded: told, .. } = notices.recv().await.unwrap() else {
             panic!("something else was told")
@@ -57,15 +55,12 @@ async fn what_does_not_fit_is_refused_and_changes_nothing() {
         stage.handle.submit_command(Command::Pause { build: BuildId(7) }).await.unwrap_err();
     assert!(matches!(refused, CommandError::Rejected(_)), "{refused}");
     assert_eq!(stage.look(State::seq).await, 0);
-    let events = stage.store.load_events("shop", EventPage { after: 0, limit: 1 }).await.unwrap();
-    assert_eq!(events, []);
+    assert_eq!(stage.events().await, []);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_effect_without_a_performer_waits_for_one() {
-    let clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
-    let rule = |order: &unstuck_runner::EffectRequest, _| Reaction::Ends(goes_well(order));
-    let stage = Stage::alone(MemoryStore::new(), clock, rule).await;
+    let stage = Stage::alone(MemoryStore::new(), Arc::default(), |_| (), all_well).await;
     stage.build(2, 2).await;
     assert_eq!(stage.performed(|_| true), 0);
     let world = Arc::clone(&stage.world) as _;

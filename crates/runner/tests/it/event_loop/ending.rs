@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use unstuck_core::engine::{Command, EffectKind, TaskState};
-use unstuck_core::plan::{MutationSpec, Plan, TaskSpec};
+use unstuck_core::engine::{EffectKind, TaskState};
+use unstuck_core::plan::{MutationSpec, TaskSpec};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well, goes_well};
 
 #[tokio::test(start_paused = true)]
 async fn an_action_under_way_is_waited_for() {
@@ -20,19 +20,13 @@ async fn an_action_under_way_is_waited_for() {
     let mutation = MutationSpec { key: "pay".into(), ..MutationSpec::default() };
     let task =
         TaskSpec { name: "a".into(), mutations: vec![Arc::new(mutation)], ..TaskSpec::default() };
-    let plan = Arc::new(Plan::new(vec![task]).unwrap());
-    stage
-        .handle
-        .submit_command(Command::StartBuild { plan, slots: 1, in_place: false })
-        .await
-        .unwrap();
+    stage.start_build(vec![task], 1).await;
     while !matches!(stage.started.recv().await.unwrap().effect.what, EffectKind::Perform { .. }) {}
     stage.handle.shut_down(false).await;
     permit.add_permits(1);
-    stage.running.await.unwrap().unwrap();
-    let stage =
-        Stage::on(stage.store, stage.clock, |order, _| Reaction::Ends(goes_well(order))).await;
-    stage.until(|state| state.tasks().all(|task| task.state == TaskState::Done)).await;
+    stage.project.running.await.unwrap().unwrap();
+    let stage = Stage::on(stage.project.store, stage.clock, all_well).await;
+    stage.wait_until(|state| state.tasks().all(|task| task.state == TaskState::Done)).await;
     let performed = stage.performed(|what| matches!(what, EffectKind::Perform { .. }));
     assert_eq!(performed, 0, "it was recorded before we left");
 }
@@ -48,5 +42,5 @@ async fn now_means_now() {
     while stage.started.recv().await.unwrap().effect.what != EffectKind::Check {}
     stage.handle.shut_down(false).await;
     stage.handle.shut_down(true).await;
-    stage.running.await.unwrap().unwrap();
+    stage.project.running.await.unwrap().unwrap();
 }

@@ -8,11 +8,11 @@ use unstuck_core::fault::{Auth, Fault};
 use unstuck_runner::{CommandError, RunnerNotice};
 use unstuck_store::{Store as _, StoreError};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well, goes_well};
 
 #[tokio::test(start_paused = true)]
 async fn a_command_that_cannot_be_written_did_not_happen() {
-    let stage = Stage::new(|order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::new(all_well).await;
     stage.store.fail_next(1);
     let plan = unstuck_core::plan::Plan::new(vec![unstuck_core::plan::TaskSpec {
         name: "a".into(),
@@ -23,7 +23,7 @@ async fn a_command_that_cannot_be_written_did_not_happen() {
     assert!(matches!(failed, CommandError::Store(StoreError::NotWritten { .. })), "{failed}");
     assert_eq!(stage.look(State::seq).await, 0);
     assert_eq!(stage.performed(|_| true), 0);
-    stage.handle.submit_command(start).await.unwrap();
+    stage.submit(start).await;
     stage.completed().await;
 }
 
@@ -50,7 +50,7 @@ async fn a_question_that_cannot_be_stored_is_stored_once_when_it_can_be() {
     assert!(matches!(waiting, RunnerNotice::StoreWaiting { .. }), "{waiting:?}");
     assert!(stage.store.load_questions("shop", None).await.unwrap().is_empty());
     stage.store.set_full(false);
-    stage.until(|state| state.questions().count() == 1).await;
+    stage.wait_until(|state| state.questions().count() == 1).await;
     let (store, _) = stage.crash().await;
     let questions = store.load_questions("shop", None).await.unwrap();
     assert_eq!(questions.len(), 1, "{questions:?}");
@@ -90,5 +90,5 @@ async fn what_comes_after_a_failed_write_is_decided_on_what_is_on_disk() {
     );
     assert!(matches!(one, Err(CommandError::Store(_))), "{one:?}");
     assert!(matches!(two, Err(CommandError::Rejected(_))), "the pause never was: {two:?}");
-    stage.handle.submit_command(Command::Pause { build }).await.unwrap();
+    stage.submit(Command::Pause { build }).await;
 }

@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
-use unstuck_core::engine::{
-    Command, EffectId, EffectKind, EffectOutcome, QuestionId, TaskId, TaskState,
-};
+use unstuck_core::engine::{EffectId, EffectKind, EffectOutcome, QuestionId, TaskId, TaskState};
 use unstuck_core::fault::{Fault, Http};
-use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
+use unstuck_core::plan::MutationSpec;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::time::Time;
-use unstuck_runner::{ActionResult, CommandError, EffectRequest, LedgerAction};
-use unstuck_store::{Answer, Store as _};
+use unstuck_runner::{ActionResult, CommandError, EffectRequest, LedgerAction, RunnerSetup};
+use unstuck_store::{Answer, MemoryStore, Store as _};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, goes_well};
 
 /// A payment: what reaches the bank stays there.
 #[derive(Default)]
@@ -77,15 +75,13 @@ async fn job() -> (Stage, EffectId, Arc<Semaphore>) {
 async fn job_of(project: &str) -> (Stage, EffectId, Arc<Semaphore>) {
     let ends = Arc::new(Semaphore::new(0));
     let told = Arc::clone(&ends);
-    let mut stage = Stage::of(project, move |order: &EffectRequest, _| match order.effect.what {
+    let rule = move |order: &EffectRequest, _| match order.effect.what {
         EffectKind::Execute { .. } => Reaction::Waits(Arc::clone(&told), EffectOutcome::Done),
         _ => Reaction::Ends(goes_well(order)),
-    })
-    .await;
-    let spec =
-        TaskSpec { name: "invoice".into(), job: Some(JobSpec::default()), ..TaskSpec::default() };
-    stage.handle.submit_command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-    stage.handle.submit_command(Command::FireJob { task: TaskId(0) }).await.unwrap();
+    };
+    let named = |setup: &mut RunnerSetup| setup.project = project.into();
+    let mut stage = Stage::with(MemoryStore::new(), Arc::default(), named, rule).await;
+    stage.fire_job("invoice").await;
     let effect = stage.started.recv().await.unwrap().effect.id;
     (stage, effect, ends)
 }
@@ -165,7 +161,7 @@ async fn where_no_probe_can_tell_a_person_does_and_it_is_never_repeated() {
         assert_eq!(settled, ActionResult::NeedsPerson);
     }
     ends.add_permits(1);
-    stage.until(|state| state.questions().count() == 1).await;
+    stage.wait_until(|state| state.questions().count() == 1).await;
     let question = stage.look(|state| state.questions().next().unwrap().kind).await;
     assert_eq!(question, QuestionKind::Happened);
     let answer = Answer {
@@ -177,7 +173,7 @@ async fn where_no_probe_can_tell_a_person_does_and_it_is_never_repeated() {
     };
     stage.store.record_answer("shop", answer).await.unwrap();
     stage.handle.take_answers().await.unwrap();
-    stage.until(|state| state.tasks().all(|task| task.state == TaskState::Done)).await;
+    stage.wait_until(|state| state.tasks().all(|task| task.state == TaskState::Done)).await;
     let known = stage.store.load_task_mutations("shop", TaskId(0)).await.unwrap();
     assert_eq!(&*known[0].result, "receipt from the bank's page");
     assert_eq!(bank.paid.load(Ordering::SeqCst), 1);

@@ -1,10 +1,5 @@
 //! The loop, driven in virtual time against the store in memory.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 mod answering;
 mod checkpointing;
 mod counting;
@@ -14,6 +9,6 @@ mod ending;
 mod failing;
 mod ledger;
 mod sleeping;
-mod stage;
 mod turns;
+mod virtual_loop;
 mod waiting;

@@ -6,10 +6,10 @@ use unstuck_core::engine::{EffectKind, EffectOutcome, State, TaskState};
 use unstuck_core::fault::{Fault, RateLimit};
 use unstuck_core::policy::{Amount, BudgetLimits, Policy};
 use unstuck_core::time::Span;
-use unstuck_runner::{Clock as _, EffectRequest, GateMirror};
+use unstuck_runner::{Clock as _, EffectRequest, GateMirror, RunnerSetup};
 use unstuck_store::MemoryStore;
 
-use crate::event_loop::stage::{Reaction, Shared, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, VirtualClock, all_well, goes_well};
 
 fn limited_once(order: &EffectRequest, times: u32) -> Reaction {
     match order.effect.what {
@@ -31,34 +31,17 @@ fn waits(state: &State) -> bool {
 #[tokio::test(start_paused = true)]
 async fn another_project_on_the_same_account_waits_without_a_call() {
     let folder = tempfile::tempdir().unwrap();
-    let gates = |own: &str| {
-        let gates = Some(GateMirror::new(folder.path().join("gates"), own));
-        Shared { gates, ..Shared::default() }
-    };
-    let clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
+    let gates = |own: &str| Some(GateMirror::new(folder.path().join("gates"), own));
+    let clock = Arc::<VirtualClock>::default();
     let began = clock.now();
-    let one = Stage::with(
-        MemoryStore::new(),
-        Arc::clone(&clock),
-        Policy::default(),
-        gates("one"),
-        limited_once,
-    )
-    .await;
-    one.attach().await;
+    let shared = |setup: &mut RunnerSetup| setup.gates = gates("one");
+    let one = Stage::with(MemoryStore::new(), Arc::clone(&clock), shared, limited_once).await;
     one.build(1, 1).await;
-    one.until(waits).await;
-    let two = Stage::with(
-        MemoryStore::new(),
-        Arc::clone(&clock),
-        Policy::default(),
-        gates("two"),
-        |order, _| Reaction::Ends(goes_well(order)),
-    )
-    .await;
-    two.attach().await;
+    one.wait_until(waits).await;
+    let shared = |setup: &mut RunnerSetup| setup.gates = gates("two");
+    let two = Stage::with(MemoryStore::new(), Arc::clone(&clock), shared, all_well).await;
     two.build(1, 1).await;
-    two.until(waits).await;
+    two.wait_until(waits).await;
     assert_eq!(two.performed(|_| true), 0, "no attempt was made");
     tokio::join!(one.completed(), two.completed());
     assert!(clock.now().since(began) >= Span::from_mins(10));
@@ -70,27 +53,25 @@ async fn another_project_on_the_same_account_waits_without_a_call() {
 #[tokio::test(start_paused = true)]
 async fn a_build_sleeps_from_day_to_day_through_crashes() {
     let cost = Amount { money_micros: 100, ..Amount::ZERO };
-    let policy = || Policy {
-        budget: BudgetLimits { per_day: cost, ..BudgetLimits::default() },
-        ..Policy::default()
-    };
+    let budget = BudgetLimits { per_day: cost, ..BudgetLimits::default() };
+    let policy = Arc::new(Policy { budget, ..Policy::default() });
     let rule = move |order: &EffectRequest, _| match order.effect.what {
         EffectKind::Attempt { .. } => Reaction::Costs(cost, goes_well(order)),
         _ => Reaction::Ends(goes_well(order)),
     };
-    let mut clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
+    let mut clock = Arc::<VirtualClock>::default();
     let mut store = MemoryStore::new();
     let began = clock.now();
     for night in 0..4 {
-        let stage = Stage::with(store, clock, policy(), Shared::default(), rule).await;
-        stage.attach().await;
+        let limits = |setup: &mut RunnerSetup| setup.policy = Arc::clone(&policy);
+        let stage = Stage::with(store, clock, limits, rule).await;
         if night == 0 {
             stage.build(4, 1).await;
         }
         let done = move |state: &State| {
             state.tasks().filter(|task| task.state == TaskState::Done).count() > night
         };
-        stage.until(done).await;
+        stage.wait_until(done).await;
         let spent = stage.look(State::spent_today).await;
         assert_eq!(spent, cost, "a new day has a new budget");
         (store, clock) = stage.crash().await;

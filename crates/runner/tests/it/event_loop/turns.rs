@@ -6,12 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, EffectKind, EffectOutcome, TaskId, TaskState};
-use unstuck_core::plan::{JobSpec, TaskSpec};
-use unstuck_core::policy::Policy;
-use unstuck_runner::{EffectRequest, EffectResult, PerformScope, Performer, TaskLocks};
+use unstuck_core::engine::{EffectId, EffectKind, EffectOutcome, TaskId, TaskState};
+use unstuck_runner::{
+    EffectRequest, EffectResult, PerformScope, Performer, RunnerSetup, TaskLocks,
+};
 
-use crate::event_loop::stage::{Reaction, Shared, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well};
 
 const JOB: TaskId = TaskId(0);
 
@@ -19,22 +19,18 @@ const JOB: TaskId = TaskId(0);
 /// Another process has taken the project and performs all of it.
 async fn taken_over(folder: &TempDir) -> (Stage, EffectId, File) {
     let mut first = Stage::new(|_, _| Reaction::Hangs).await;
-    let spec = TaskSpec { job: Some(JobSpec::default()), ..TaskSpec::default() };
-    first.handle.submit_command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-    first.handle.submit_command(Command::FireJob { task: JOB }).await.unwrap();
+    first.fire_job("nightly").await;
     let effect = first.started.recv().await.unwrap().effect.id;
     let (store, clock) = first.crash().await;
     let turn = File::create(folder.path().join(format!("{JOB}.turn"))).unwrap();
     turn.lock().unwrap();
-    let shared = Shared { turns: Some(TaskLocks::new(folder.path())), ..Shared::default() };
-    let well = |order: &EffectRequest, _| Reaction::Ends(goes_well(order));
-    let stage = Stage::with(store, clock, Policy::default(), shared, well).await;
-    stage.attach().await;
+    let shared = |setup: &mut RunnerSetup| setup.turns = Some(TaskLocks::new(folder.path()));
+    let stage = Stage::with(store, clock, shared, all_well).await;
     (stage, effect, turn)
 }
 
 async fn is_done(stage: &Stage) {
-    stage.until(|state| state.task(JOB).unwrap().state == TaskState::Done).await;
+    stage.wait_until(|state| state.task(JOB).unwrap().state == TaskState::Done).await;
 }
 
 /// The tasks that the process which took all of the project has cleared.

@@ -7,7 +7,7 @@ use unstuck_core::fault::{Crash, Fault};
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::{Clock as _, EffectRequest};
 
-use crate::event_loop::stage::{Reaction, Stage, goes_well};
+use crate::event_loop::virtual_loop::{Reaction, Stage, all_well, goes_well};
 
 fn crashes_once(order: &EffectRequest, times: u32) -> Reaction {
     match order.effect.what {
@@ -23,7 +23,7 @@ fn crashes_once(order: &EffectRequest, times: u32) -> Reaction {
 async fn backing_off() -> Stage {
     let stage = Stage::new(crashes_once).await;
     stage.build(1, 1).await;
-    stage.until(|s| s.tasks().all(|t| matches!(t.state, TaskState::BackingOff { .. }))).await;
+    stage.wait_until(|s| s.tasks().all(|t| matches!(t.state, TaskState::BackingOff { .. }))).await;
     stage
 }
 
@@ -49,7 +49,7 @@ async fn a_restart_changes_neither_the_next_try_nor_a_counter() {
     let stage = backing_off().await;
     let before = stage.look(next_try).await;
     let (store, clock) = stage.crash().await;
-    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::on(store, clock, all_well).await;
     assert_eq!(stage.look(next_try).await, before);
     stage.completed().await;
     assert!(stage.clock.now() >= before.0.unwrap());
@@ -61,7 +61,7 @@ async fn a_wait_that_is_over_when_we_come_back_goes_on_at_once() {
     let (store, clock) = stage.crash().await;
     tokio::time::sleep(std::time::Duration::from_hours(1)).await;
     let began = clock.now();
-    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::on(store, clock, all_well).await;
     stage.completed().await;
     assert_eq!(stage.clock.now().since(began), Span::ZERO);
 }
@@ -74,7 +74,7 @@ async fn a_clock_that_is_set_back_moves_no_counter_and_loses_nothing() {
     stage.clock.set_back(Span::from_hours(1));
     assert_eq!(stage.look(next_try).await, before);
     let (store, clock) = stage.crash().await;
-    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    let stage = Stage::on(store, clock, all_well).await;
     assert_eq!(stage.look(next_try).await, before);
     stage.completed().await;
     assert!(stage.clock.now() >= before.0.unwrap(), "not before its time, whatever the clock says");

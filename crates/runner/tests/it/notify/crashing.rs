@@ -9,7 +9,7 @@ use unstuck_runner::Clock as _;
 use unstuck_store::Store as _;
 use unstuck_world::fake::receiver::{FakeReceiver, ReceiverReply};
 
-use crate::notify::stage::{PROJECT, START, Stage, channel, finish, got, hook};
+use crate::notify::decided_project::{PROJECT, START, Stage, channel, finish, got, hook};
 
 #[tokio::test]
 async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {

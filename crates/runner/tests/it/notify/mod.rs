@@ -1,12 +1,7 @@
 //! People are told what happened, at least once and never twice under two names.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 mod crashing;
+pub(crate) mod decided_project;
 mod quiet;
-mod stage;
 mod telling;
 mod trying;

@@ -4,7 +4,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
 use unstuck_world::fake::receiver::FakeReceiver;
 
-use crate::notify::stage::{Stage, finish, got, hook};
+use crate::notify::decided_project::{Stage, finish, got, hook};
 
 const NIGHT: &str = "quiet_hours='22:00-07:00'";
 

@@ -8,7 +8,7 @@ use unstuck_runner::notify::WAITING_MAX;
 use unstuck_store::{Outbox, Store as _};
 use unstuck_world::fake::receiver::FakeReceiver;
 
-use crate::notify::stage::{PROJECT, Stage, finish, got, hook};
+use crate::notify::decided_project::{PROJECT, Stage, finish, got, hook};
 
 // T4.26
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn what_is_too_much_comes_as_a_number() {
     for name in &names {
         stage.fails(name, Code::ConfigInvalid, "no such model").await;
     }
-    assert_eq!(stage.clock.now(), crate::notify::stage::START);
+    assert_eq!(stage.clock.now(), crate::notify::decided_project::START);
     finish(stage.sender(vec![hook("hook", &receiver, "level='failures'")]).await).await;
     let texts = got(&receiver, "text");
     assert_eq!(texts.len(), WAITING_MAX + 1);

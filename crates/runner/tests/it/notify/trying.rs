@@ -4,7 +4,7 @@ use unstuck_runner::notify::{ChannelTestResult, send_test_messages};
 use unstuck_world::fake::receiver::{FakeReceiver, ReceiverReply};
 use unstuck_world::notify::DeliveryError;
 
-use crate::notify::stage::{PROJECT, START, got, hook};
+use crate::notify::decided_project::{PROJECT, START, got, hook};
 
 #[tokio::test]
 async fn a_test_goes_to_every_channel_at_any_hour_and_says_what_came_of_it() {

@@ -2,7 +2,7 @@
 
 use unstuck_core::fault::Code;
 
-use crate::repair::stage::{CANARY, Job, Stage};
+use crate::repair::broken_job::{CANARY, Job, Stage};
 
 /// Fails until it says that all is good.
 const BROKEN: &str = "echo \"KeyError: 'total'\" >&2\nexit 1\n";
@@ -25,8 +25,8 @@ async fn a_check_that_is_loosened_is_put_back_even_where_the_scope_names_it() {
     let stage = Stage::new(job(&[loosens, RIGHT])).await;
     stage.fire().await;
     stage.over().await.unwrap();
-    assert_eq!(stage.faults().await, [Code::LogicError, Code::ValidationPreCommit]);
-    assert_eq!(stage.repo.changed_by("main"), ["run.sh"]);
+    assert_eq!(stage.fault_codes().await, [Code::LogicError, Code::ValidationPreCommit]);
+    assert_eq!(stage.repo.files_changed_by("main"), ["run.sh"]);
     assert_eq!(stage.repo.subjects("main").len(), 2);
 }
 
@@ -37,7 +37,7 @@ async fn a_dry_run_is_told_that_it_is_one_and_has_to_pass() {
     let stage = Stage::new(Job { proof, ..job(&[still, RIGHT]) }).await;
     stage.fire().await;
     stage.over().await.unwrap();
-    assert_eq!(stage.faults().await, [Code::LogicError, Code::ValidationPreCommit]);
+    assert_eq!(stage.fault_codes().await, [Code::LogicError, Code::ValidationPreCommit]);
 }
 
 // TX16
@@ -47,7 +47,7 @@ async fn a_repair_with_a_secret_in_it_is_not_committed() {
     let stage = Stage::new(job(&[&leaks, RIGHT])).await;
     stage.fire().await;
     stage.over().await.unwrap();
-    assert_eq!(stage.faults().await, [Code::LogicError, Code::ValidationPreCommit]);
+    assert_eq!(stage.fault_codes().await, [Code::LogicError, Code::ValidationPreCommit]);
     assert_eq!(stage.repo.file_at("main", "run.sh").unwrap(), "echo good");
     assert!(!stage.repo.git(["log", "-p", "main"]).contains(CANARY));
 }

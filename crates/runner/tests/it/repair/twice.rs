@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::EffectOutcome;
 
-use crate::repair::stage::{Job, Stage};
+use crate::repair::broken_job::{Job, Stage};
 
 fn job() -> Job {
     Job {
@@ -34,7 +34,7 @@ async fn a_repair_that_is_in_use_is_neither_made_nor_committed_again() {
 async fn a_repair_that_is_proposed_stays_on_its_one_branch() {
     let stage = Stage::new(job()).await;
     stage.repo.write("run.sh", "not finished\n");
-    let in_hand = stage.repo.in_hand();
+    let in_hand = stage.repo.checkout_state();
     for run in [1, 2] {
         let world = stage.world().await;
         let outcome = stage.perform(&world, run).await.outcome;
@@ -45,5 +45,5 @@ async fn a_repair_that_is_proposed_stays_on_its_one_branch() {
     }
     let refs = stage.repo.git(["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
     assert_eq!(refs, "main\nunstuck/repair/nightly");
-    assert_eq!(stage.repo.in_hand(), in_hand);
+    assert_eq!(stage.repo.checkout_state(), in_hand);
 }

@@ -3,47 +3,47 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command as Program;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::sync::broadcast::{self, error::TryRecvError};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Approach, DiffChange};
-use unstuck_core::engine::{
-    BuildState, Command, EffectKind, EffectOutcome, Event, QuestionId, State, TaskId,
-};
+use unstuck_core::engine::{BuildState, EffectKind, EffectOutcome, Event, QuestionId, TaskId};
 use unstuck_core::fault::Code;
-use unstuck_core::plan::{GateKey, Plan, TaskSpec};
+use unstuck_core::plan::{GateKey, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::agent::{AgentLoop, AgentLoopEnd, AgentLoopInput, ModelCallLimits};
 use unstuck_runner::{
-    Clock, EffectRequest, EffectResult, PerformScope, Performer, Runner, RunnerHandle,
-    RunnerNotice, RunnerResult, RunnerSetup,
+    Clock, EffectRequest, EffectResult, PerformScope, Performer, RunnerHandle, RunnerNotice,
+    RunnerSetup,
 };
-use unstuck_store::{Answer, Holder, MemoryStore, Store as _};
+use unstuck_store::{Answer, MemoryStore, Store as _};
+use unstuck_testkit::stage::{
+    RunningProject, TestRepo, make_model_settings, make_runner_setup, succeed_effect,
+};
 use unstuck_world::commands::{
     CommandEnvironment, CommandPolicy, CommandRules, CommandShims, NetworkIsolation,
 };
 use unstuck_world::fake::server::{FakeScript, FakeServer};
 use unstuck_world::model::Model;
-use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::process::Wall;
 use unstuck_world::provider::anthropic_api::AnthropicApi;
-use unstuck_world::provider::{self, Credential, TurnDeadlines, prices};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{PathScope as Fence, ScopeRules};
 use unstuck_world::tool::{DeclarationPolicy, ToolContext, Toolbox};
 use unstuck_world::workspace::{
     ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
 };
+
+use crate::guard;
 
 /// A secret that must not leave.
 pub(crate) const CANARY: &str = "canary-9f8e7d6c5b4a";
@@ -67,7 +67,7 @@ impl Clock for Jumping {
 
 /// Performs attempts with the real loop; everything else goes well.
 struct Agents {
-    folder: PathBuf,
+    repository: Arc<TestRepo>,
     store: MemoryStore,
     clock: Arc<Jumping>,
     policy: Arc<Policy>,
@@ -76,7 +76,7 @@ struct Agents {
     /// One thing at a time happens in a task's worktree: an attempt that was ended may still be busy
     /// there when the next one begins.
     turns: BTreeMap<String, tokio::sync::Mutex<()>>,
-    handle: OnceLock<RunnerHandle>,
+    handle: RunnerHandle,
 }
 
 #[async_trait]
@@ -88,11 +88,7 @@ impl Performer for Agents {
     ) -> Option<EffectResult> {
         match order.effect.what {
             EffectKind::Attempt { .. } => Box::pin(self.attempt(&order, &stop)).await,
-            EffectKind::Perform { .. } => {
-                Some(EffectOutcome::Applied { result: Arc::from("ok") }.into())
-            }
-            EffectKind::Probe { .. } => Some(EffectOutcome::NotApplied.into()),
-            _ => Some(EffectOutcome::Done.into()),
+            other => Some(succeed_effect(other).into()),
         }
     }
 
@@ -109,7 +105,7 @@ impl Agents {
         let workspace = self.workspace(order).await;
         let tools = self.tools(order, &workspace).await;
         let agent = AgentLoop {
-            decider: Arc::new(self.handle.get().unwrap().clone()),
+            decider: Arc::new(self.handle.clone()),
             clock: Arc::clone(&self.clock) as _,
             policy: Arc::clone(&self.policy),
             model: Arc::clone(&self.models[&order.task.name]),
@@ -140,17 +136,12 @@ impl Agents {
         Some(EffectResult { outcome, spent: finished.spent })
     }
 
-    fn guard() -> GuardCommand {
-        let executable = env!("CARGO_BIN_EXE_runner-test-guard").into();
-        GuardCommand { executable, arguments: Vec::new() }
-    }
-
     fn lock(&self, order: &EffectRequest) -> PathBuf {
-        self.folder.join(format!("{}.lock", order.effect.run))
+        self.repository.beside(&format!("{}.lock", order.effect.run))
     }
 
     async fn workspace(&self, order: &EffectRequest) -> Workspace {
-        let project = ProjectRepository::open("git", &self.folder.join("project")).await.unwrap();
+        let project = ProjectRepository::open("git", &self.repository.root).await.unwrap();
         let start = project.resolve_head().await.unwrap();
         let EffectKind::Attempt { start: wanted } = order.effect.what else { panic!("no attempt") };
         let preparation = WorkspacePreparation {
@@ -164,7 +155,7 @@ impl Agents {
             now: self.clock.now(),
         };
         let shell = Shell {
-            guard: Self::guard(),
+            guard: guard(),
             lock: self.lock(order),
             inherits_environment: true,
             environment: Vec::new(),
@@ -176,7 +167,7 @@ impl Agents {
 
     async fn tools(&self, order: &EffectRequest, workspace: &Workspace) -> Toolbox {
         let path = OsString::from("/usr/local/bin:/usr/bin:/bin");
-        let folder = self.folder.join(format!("shims-{}", order.effect.run));
+        let folder = self.repository.beside(&format!("shims-{}", order.effect.run));
         let shims =
             CommandShims::open_in(&folder).unwrap().refusing_mutators(&path, |_| false).unwrap();
         let all: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "PATH").collect();
@@ -187,7 +178,7 @@ impl Agents {
             root: workspace.directory().to_owned(),
             scope: Fence::new(&fence).unwrap(),
             commands: CommandPolicy::new(&CommandRules::default()),
-            guard: Self::guard(),
+            guard: guard(),
             lock: self.lock(order),
             environment: CommandEnvironment::from_variables(all, &[], shims.folder())
                 .with_variables(ours),
@@ -203,15 +194,21 @@ impl Agents {
 
 /// A project with a loop at work on it.
 pub(crate) struct Stage {
-    pub(crate) handle: RunnerHandle,
+    project: RunningProject,
     pub(crate) clock: Arc<Jumping>,
     servers: Arc<BTreeMap<String, FakeServer>>,
-    store: MemoryStore,
     policy: Arc<Policy>,
-    running: JoinHandle<RunnerResult>,
     notices: broadcast::Receiver<RunnerNotice>,
     events: Vec<Event>,
-    folder: Arc<TempDir>,
+    repository: Arc<TestRepo>,
+}
+
+impl Deref for Stage {
+    type Target = RunningProject;
+
+    fn deref(&self) -> &RunningProject {
+        &self.project
+    }
 }
 
 impl Stage {
@@ -225,14 +222,15 @@ impl Stage {
         policy: Policy,
         scripts: [(&str, FakeScript); N],
     ) -> Self {
-        let folder = Arc::new(tempfile::tempdir().unwrap());
-        repository(&folder.path().join("project"));
+        let secret = format!("password = {CANARY}\n");
+        let files = [("src/greeting", "Go away.\n"), ("src/secret", &secret)];
+        let repository = Arc::new(TestRepo::with(&files));
         let mut servers = BTreeMap::new();
         for (name, script) in scripts {
             servers.insert(name.to_owned(), FakeServer::start(script).await.unwrap());
         }
         let (store, servers) = (MemoryStore::new(), Arc::new(servers));
-        let stage = Self::open(store, Arc::default(), Arc::new(policy), servers, folder).await;
+        let stage = Self::open(store, Arc::default(), Arc::new(policy), servers, repository).await;
         let tasks = stage.servers.keys().map(|name| TaskSpec {
             name: name.clone(),
             title: format!("Task {name}"),
@@ -240,9 +238,7 @@ impl Stage {
             gate: GateKey(1),
             ..TaskSpec::default()
         });
-        let plan = Arc::new(Plan::new(tasks.collect()).unwrap());
-        let start = Command::StartBuild { plan, slots: 2, in_place: false };
-        stage.handle.submit_command(start).await.unwrap();
+        stage.start_build(tasks.collect(), 2).await;
         stage
     }
 
@@ -251,63 +247,34 @@ impl Stage {
         clock: Arc<Jumping>,
         policy: Arc<Policy>,
         servers: Arc<BTreeMap<String, FakeServer>>,
-        folder: Arc<TempDir>,
+        repository: Arc<TestRepo>,
     ) -> Self {
         let setup = RunnerSetup {
-            store: Arc::new(store.clone()),
-            project: PROJECT.into(),
-            holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
             policy: Arc::clone(&policy),
             clock: Arc::clone(&clock) as _,
-            gates: None,
-            turns: None,
+            ..make_runner_setup(Arc::new(store.clone()), PROJECT)
         };
-        let runner = Runner::open(setup).await.unwrap();
-        let handle = runner.handle();
+        let project = RunningProject::start_with(store, setup).await;
+        let notices = project.handle.subscribe_notices();
         let models = servers.iter().map(|(name, server)| (name.clone(), model(server)));
         let turns = servers.keys().map(|name| (name.clone(), tokio::sync::Mutex::default()));
         let agents = Arc::new(Agents {
             turns: turns.collect(),
-            folder: folder.path().canonicalize().unwrap(),
-            store: store.clone(),
+            repository: Arc::clone(&repository),
+            store: project.store.clone(),
             clock: Arc::clone(&clock),
             policy: Arc::clone(&policy),
             models: models.collect(),
-            handle: OnceLock::from(handle.clone()),
+            handle: project.handle.clone(),
         });
-        let notices = handle.subscribe_notices();
-        let running = tokio::spawn(runner.run());
-        handle.attach_performer(PerformScope::Project, agents).await.unwrap();
-        Self { handle, clock, servers, store, policy, running, notices, events: Vec::new(), folder }
+        project.handle.attach_performer(PerformScope::Project, agents).await.unwrap();
+        Self { project, clock, servers, policy, notices, events: Vec::new(), repository }
     }
 
     /// The process dies here and another one takes over.
     pub(crate) async fn crash(self) -> Self {
-        self.running.abort();
-        let _ = self.running.await;
-        Self::open(
-            self.store.clone_after_crash(),
-            self.clock,
-            self.policy,
-            self.servers,
-            self.folder,
-        )
-        .await
-    }
-
-    pub(crate) async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> T {
-        self.handle.read_state(look).await.unwrap()
-    }
-
-    /// Waits until the state is as wanted; it moves only when something is told.
-    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.subscribe_notices();
-        while !self.look(wanted.clone()).await {
-            notices.recv().await.ok();
-        }
+        let store = self.project.crash().await;
+        Self::open(store, self.clock, self.policy, self.servers, self.repository).await
     }
 
     /// Waits until something happens that is as wanted.
@@ -323,12 +290,13 @@ impl Stage {
     }
 
     pub(crate) async fn completed(&mut self) {
-        self.until(|state| state.builds().all(|build| build.state == BuildState::Completed)).await;
+        self.wait_until(|state| state.builds().all(|build| build.state == BuildState::Completed))
+            .await;
     }
 
     /// Waits until a question is open.
     pub(crate) async fn asked(&self) -> QuestionId {
-        self.until(|state| state.questions().next().is_some()).await;
+        self.wait_until(|state| state.questions().next().is_some()).await;
         self.look(|state| state.questions().next().unwrap().id).await
     }
 
@@ -375,7 +343,7 @@ impl Stage {
 
     /// A file of a task's worktree.
     pub(crate) fn file(&self, task: u32, path: &str) -> String {
-        let tree = self.folder.path().join("project/.unstuck/worktrees");
+        let tree = self.repository.path(".unstuck/worktrees");
         fs::read_to_string(tree.join(TaskId(task).to_string()).join(path)).unwrap()
     }
 
@@ -388,29 +356,5 @@ impl Stage {
 }
 
 fn model(server: &FakeServer) -> Arc<dyn Model> {
-    Arc::new(AnthropicApi::new(provider::ModelSettings {
-        model: "model-1".to_owned(),
-        base_url: Some(server.url()),
-        credential: Credential::new("key-of-the-test"),
-        variable: None,
-        proxies: provider::Proxies::default(),
-        deadlines: TurnDeadlines::default(),
-        prices: prices::Prices::default(),
-    }))
-}
-
-fn repository(root: &Path) {
-    fs::create_dir_all(root.join("src")).unwrap();
-    fs::write(root.join("src/greeting"), "Go away.\n").unwrap();
-    fs::write(root.join("src/secret"), format!("password = {CANARY}\n")).unwrap();
-    for arguments in [
-        &["init", "-q", "-b", "main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["add", "-A"],
-        &["commit", "-q", "-m", "first"],
-    ] {
-        let done = Program::new("git").current_dir(root).args(arguments).output().unwrap();
-        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-    }
+    Arc::new(AnthropicApi::new(make_model_settings(server)))
 }

@@ -1,5 +1,6 @@
 //! A holder that listens, and all the clients that may talk to it.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -9,23 +10,16 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, EffectOutcome, Event, State, TaskId, TaskState};
-use unstuck_core::plan::{JobSpec, TaskSpec};
-use unstuck_core::policy::Policy;
+use unstuck_core::engine::{Command, EffectId, EffectOutcome, Event, TaskId, TaskState};
 use unstuck_core::time::Time;
 use unstuck_runner::control::{ControlClient, ControlServer, TokenKey};
-use unstuck_runner::{
-    EffectRequest, EffectResult, Performer, Runner, RunnerHandle, RunnerResult, RunnerSetup,
-    SystemClock,
-};
+use unstuck_runner::{EffectRequest, EffectResult, Performer, RunnerSetup};
 use unstuck_store::{Holder, MemoryStore};
+use unstuck_testkit::stage::{RunningProject, make_job, make_runner_setup};
 
 pub(crate) struct Stage {
-    pub(crate) store: MemoryStore,
-    pub(crate) handle: RunnerHandle,
-    pub(crate) running: JoinHandle<RunnerResult>,
+    project: RunningProject,
     pub(crate) socket: PathBuf,
     pub(crate) key: TokenKey,
     _server: ControlServer,
@@ -36,9 +30,23 @@ pub(crate) fn holder() -> Holder {
     Holder { pid: 7, verb: "test".into(), since: Time::from_millis(1) }
 }
 
+impl Deref for Stage {
+    type Target = RunningProject;
+
+    fn deref(&self) -> &RunningProject {
+        &self.project
+    }
+}
+
 impl Stage {
     pub(crate) async fn new() -> Self {
         Self::on(MemoryStore::new(), Arc::new(tempfile::tempdir().unwrap())).await
+    }
+
+    pub(crate) async fn with_client() -> (Self, ControlClient) {
+        let stage = Self::new().await;
+        let client = stage.client().await;
+        (stage, client)
     }
 
     async fn on(store: MemoryStore, folder: Arc<TempDir>) -> Self {
@@ -47,35 +55,25 @@ impl Stage {
     }
 
     pub(crate) async fn at(store: MemoryStore, folder: Arc<TempDir>, socket: PathBuf) -> Self {
-        let setup = RunnerSetup {
-            store: Arc::new(store.clone()),
-            project: "shop".into(),
-            holder: holder(),
-            policy: Arc::new(Policy::default()),
-            clock: Arc::new(SystemClock),
-            gates: None,
-            turns: None,
-        };
-        let runner = Runner::open(setup).await.unwrap();
-        let handle = runner.handle();
+        let shared = Arc::new(store.clone());
+        let setup = RunnerSetup { holder: holder(), ..make_runner_setup(shared, "shop") };
+        let project = RunningProject::start_with(store, setup).await;
         let key = TokenKey::open(&folder.path().join("token-key")).unwrap();
-        let server = ControlServer::start(&socket, handle.clone(), key.clone(), holder()).unwrap();
-        let running = tokio::spawn(runner.run());
-        Self { store, handle, running, socket, key, _server: server, folder }
+        let handle = project.handle.clone();
+        let server = ControlServer::start(&socket, handle, key.clone(), holder()).unwrap();
+        Self { project, socket, key, _server: server, folder }
     }
 
     /// The holder ends properly, and another one comes.
     pub(crate) async fn ended(self) -> Self {
         self.handle.shut_down(false).await;
-        self.running.await.unwrap().unwrap();
-        Self::on(self.store, self.folder).await
+        self.project.running.await.unwrap().unwrap();
+        Self::on(self.project.store, self.folder).await
     }
 
     /// The holder dies, and another one comes.
     pub(crate) async fn crashed(self) -> Self {
-        self.running.abort();
-        let _ = self.running.await;
-        Self::on(self.store.clone_after_crash(), self.folder).await
+        Self::on(self.project.crash().await, self.folder).await
     }
 
     pub(crate) async fn client(&self) -> ControlClient {
@@ -92,24 +90,9 @@ impl Stage {
         Line(BufReader::new(UnixStream::connect(&self.socket).await.unwrap()))
     }
 
-    pub(crate) async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> T {
-        self.handle.read_state(look).await.unwrap()
-    }
-
     /// Waits until a task is done.
     pub(crate) async fn done(&self, task: TaskId) {
-        self.until(move |state| state.task(task).unwrap().state == TaskState::Done).await;
-    }
-
-    /// Waits until the state is as wanted; it moves only when something is told.
-    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.subscribe_notices();
-        while !self.look(wanted.clone()).await {
-            notices.recv().await.ok();
-        }
+        self.wait_until(move |state| state.task(task).unwrap().state == TaskState::Done).await;
     }
 
     /// The number of the task's lost runs.
@@ -128,10 +111,7 @@ pub(crate) async fn define(client: &ControlClient, name: &str) -> TaskId {
 }
 
 pub(crate) fn job(name: &str) -> Command {
-    let job = Some(JobSpec::default());
-    Command::DefineJob {
-        spec: Arc::new(TaskSpec { name: name.into(), job, ..TaskSpec::default() }),
-    }
+    Command::DefineJob { spec: Arc::new(make_job(name)) }
 }
 
 /// A connection that is talked through by hand.

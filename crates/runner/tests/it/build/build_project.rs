@@ -1,47 +1,42 @@
 //! A real loop with a real build on a real repository; only the agents are scripted.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{
-    BuildId, Command, Event, Question, RecordedEvent, State, Task, TaskState,
-};
+use unstuck_core::engine::{BuildId, Command, Event, RecordedEvent, Task, TaskState};
 use unstuck_core::fault::{CheckStage, Fault};
 use unstuck_core::plan::{Plan, TaskSpec};
-use unstuck_core::policy::{BudgetLimits, Policy};
-use unstuck_core::question::Decision;
-use unstuck_core::time::{Span, Time};
+use unstuck_core::policy::Policy;
+use unstuck_core::time::Span;
+use unstuck_runner::agent::ModelCallLimits;
 use unstuck_runner::build::{
     BuildPerformer, BuildSettings, ModelWorker, TaskGates, TaskSettings, TaskWorker,
 };
 use unstuck_runner::report::{BuildFacts, BuildReport};
-use unstuck_runner::{
-    Clock as _, PerformScope, ResultFiles, Runner, RunnerHandle, RunnerResult, RunnerSetup,
-    SystemClock,
+use unstuck_runner::{Clock as _, PerformScope, RunnerSetup, SystemClock};
+use unstuck_store::MemoryStore;
+use unstuck_testkit::stage::{
+    RunningProject, TestRepo, make_build_settings, make_checks, make_runner_setup,
+    make_scripted_agent, make_task_settings,
 };
-use unstuck_store::{EventPage, Holder, MemoryStore, Store as _};
-use unstuck_world::agent::{self, Activity, Agent, AgentAssignment, AttemptLimits, Usage};
+use unstuck_world::agent::{self, Activity, Agent, AgentAssignment, Usage};
 use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::egress::{EgressPolicy, HostPattern};
-use unstuck_world::git::{CommitAuthor, Oid};
-use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::provider::Credential;
 use unstuck_world::provider::prices::Price;
-use unstuck_world::provider::script::{AgentScript, ScriptedAgent};
-use unstuck_world::provider::{Credential, Proxies};
+use unstuck_world::provider::script::ScriptedAgent;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
 use unstuck_world::tool::{ActionRule, DeclarationPolicy};
-use unstuck_world::validate::{GateChecks, SecretScanner};
 use unstuck_world::workspace::ProjectRepository;
 
-use crate::build::repo::Repo;
 use crate::build::scripts::Job;
+use crate::guard;
 
 pub(crate) const PROJECT: &str = "shop";
 /// A value that only the agent may see.
@@ -89,14 +84,19 @@ impl Agent for Overheard {
 
 /// A build under way.
 pub(crate) struct Stage {
-    pub(crate) repo: Repo,
-    pub(crate) handle: RunnerHandle,
+    pub(crate) repo: TestRepo,
+    project: RunningProject,
     jobs: Vec<Job>,
-    pub(crate) store: MemoryStore,
-    running: JoinHandle<RunnerResult>,
     heard: Heard,
-    start: Oid,
     set: Set,
+}
+
+impl Deref for Stage {
+    type Target = RunningProject;
+
+    fn deref(&self) -> &RunningProject {
+        &self.project
+    }
 }
 
 /// The special settings of a build.
@@ -119,36 +119,31 @@ pub(crate) struct Set {
 
 impl Stage {
     /// Starts a build of these tasks, two at a time.
-    pub(crate) async fn build(repo: Repo, jobs: Vec<Job>) -> Self {
+    pub(crate) async fn build(repo: TestRepo, jobs: Vec<Job>) -> Self {
         Self::with(Set::default(), repo, jobs).await
     }
 
     /// The same with something special about it.
-    pub(crate) async fn with(set: Set, repo: Repo, jobs: Vec<Job>) -> Self {
+    pub(crate) async fn with(set: Set, repo: TestRepo, jobs: Vec<Job>) -> Self {
         let in_place = set.in_place;
         let stage = Self::open(repo, jobs, MemoryStore::new(), Heard::default(), set).await;
         let tasks = stage.jobs.iter().map(spec).collect();
         let plan = Arc::new(Plan::new(tasks).unwrap());
-        let start = Command::StartBuild { plan, slots: 2, in_place };
-        stage.handle.submit_command(start).await.unwrap();
+        stage.submit(Command::StartBuild { plan, slots: 2, in_place }).await;
         stage
     }
 
-    async fn open(repo: Repo, jobs: Vec<Job>, store: MemoryStore, heard: Heard, set: Set) -> Self {
-        let start = Oid::parse(repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap();
-        let setup = RunnerSetup {
-            store: Arc::new(store.clone()),
-            project: PROJECT.into(),
-            holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
-            policy: Arc::new(policy()),
-            clock: Arc::new(SystemClock),
-            gates: None,
-            turns: None,
-        };
-        let runner = Runner::open(setup).await.unwrap();
-        let handle = runner.handle();
-        let running = tokio::spawn(runner.run());
-        let stage = Self { repo, handle, jobs, store, running, heard, start, set };
+    async fn open(
+        repo: TestRepo,
+        jobs: Vec<Job>,
+        store: MemoryStore,
+        heard: Heard,
+        set: Set,
+    ) -> Self {
+        let policy = Arc::new(policy());
+        let setup = RunnerSetup { policy, ..make_runner_setup(Arc::new(store.clone()), PROJECT) };
+        let project = RunningProject::start_with(store, setup).await;
+        let stage = Self { repo, project, jobs, heard, set };
         let world = BuildPerformer::new(
             stage.settings().await,
             Arc::new(stage.handle.clone()),
@@ -162,47 +157,23 @@ impl Stage {
 
     /// The process dies here, and another one goes on.
     pub(crate) async fn crash(self) -> Self {
-        self.running.abort();
-        let _ = self.running.await;
-        Self::open(self.repo, self.jobs, self.store.clone_after_crash(), self.heard, self.set).await
+        let store = self.project.crash().await;
+        Self::open(self.repo, self.jobs, store, self.heard, self.set).await
     }
 
     async fn settings(&self) -> BuildSettings {
-        let runs = self.repo.beside("runs");
-        std::fs::create_dir_all(&runs).unwrap();
         let environment = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name)));
         let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?)));
         BuildSettings {
-            project: ProjectRepository::open(&self.repo.program, &self.repo.root).await.unwrap(),
-            start: self.start.clone(),
-            guard: guard(),
-            runs,
-            setup: Vec::new(),
-            setup_egress: EgressPolicy::Open,
-            check_egress: EgressPolicy::Open,
-            proxies: Proxies::default(),
-            share: Vec::new(),
             in_place: self.set.in_place,
-            budget: BudgetLimits::default(),
             disk_free_bytes_min: self.set.disk_free_bytes_min,
-            // Agents and checks leave marks beside the repository.
-            wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },
             says_walls: self.set.says_walls,
-            allowed: Vec::new(),
-            unlisted: Vec::new(),
-            person: CommitAuthor { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
-            command_timeout: Duration::from_mins(1),
-            check_timeout: Duration::from_mins(1),
-            withheld: Vec::new(),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
             redactor: Arc::new(Redactor::new([CANARY, TOKEN])),
-            secrets: Arc::new(SecretScanner::new([CANARY])),
             credentials: [("TOKEN".to_owned(), Credential::new(TOKEN).unwrap())].into(),
-            results: ResultFiles::new(self.repo.beside("results")),
             remote: Some("origin".to_owned()),
-            pull_request: false,
-            control: None,
             tasks: self.jobs.iter().map(|job| (job.name.to_owned(), self.task(job))).collect(),
+            ..make_build_settings(&self.repo, guard(), &[CANARY]).await
         }
     }
 
@@ -210,7 +181,7 @@ impl Stage {
         if let Some(mind) = &job.mind {
             return TaskWorker::Model(Arc::new(ModelWorker {
                 model: mind.client(),
-                settings: unstuck_runner::agent::ModelCallLimits {
+                settings: ModelCallLimits {
                     output_tokens_max: 1_000,
                     price: None,
                     call_time_max: Span::ZERO,
@@ -229,28 +200,16 @@ impl Stage {
                 policy: Arc::new(policy()),
             }));
         }
-        let script = AgentScript::parse(&job.script(), "script").unwrap();
-        let agent = ScriptedAgent::new(script, guard());
+        let agent = make_scripted_agent(&job.script(), guard());
         let (heard, denials) = (Arc::clone(&self.heard), self.set.denials.clone());
         let (name, usage) = (job.name, self.set.usage);
         TaskWorker::Agent(Arc::new(Overheard { agent, name, heard, denials, usage }))
     }
 
     fn task(&self, job: &Job) -> TaskSettings {
-        let checks =
-            |gate, commands: &[String]| GateChecks::new(gate, commands, &job.protect).unwrap();
+        let checks = |stage, commands: &[String]| make_checks(stage, commands, &job.protect);
         TaskSettings {
-            worker: self.worker(job),
-            egress: EgressPolicy::Open,
-            model: None,
             price: self.set.price,
-            limits: AttemptLimits {
-                turns_max: None,
-                money_micros_max: None,
-                first_byte: Duration::from_mins(1),
-                idle: Duration::from_mins(1),
-                total: Duration::from_mins(1),
-            },
             scope: scope::PathScope::new(&job.rules).unwrap(),
             gates: TaskGates {
                 pre_commit: checks(CheckStage::PreCommit, &job.pre_commit),
@@ -258,58 +217,24 @@ impl Stage {
                 pre_pr: checks(CheckStage::PrePr, &[]),
                 baseline: job.baseline,
             },
-            brief: String::new(),
-        }
-    }
-
-    pub(crate) async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> T {
-        self.handle.read_state(look).await.unwrap()
-    }
-
-    /// Waits until the state is as wanted; it moves only when something is told.
-    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
-        let mut notices = self.handle.subscribe_notices();
-        while !self.look(wanted.clone()).await {
-            notices.recv().await.ok();
+            ..make_task_settings(self.worker(job))
         }
     }
 
     /// Waits until the build has ended, and tells how its tasks did.
     pub(crate) async fn ended(&self) -> BTreeMap<String, TaskState> {
-        let over = |state: &State| state.builds().all(|build| build.state.has_ended());
-        self.until(move |state| over(state) || state.questions().next().is_some()).await;
+        self.wait_until_quiet().await;
         let questions: Vec<String> =
             self.look(|state| state.questions().map(|q| format!("{:?}", q.fault)).collect()).await;
         assert_eq!(questions, Vec::<String>::new(), "a question is open");
-        self.tasks().await
+        let named = |task: &Task| (task.spec.name.clone(), task.state.clone());
+        self.look(move |state| state.tasks().map(named).collect()).await
     }
 
     /// Waits until the build has ended with every task done.
     pub(crate) async fn done(&self) {
         let tasks = self.ended().await;
         assert!(tasks.values().all(|state| *state == TaskState::Done), "{tasks:?}");
-    }
-
-    async fn tasks(&self) -> BTreeMap<String, TaskState> {
-        let named = |task: &Task| (task.spec.name.clone(), task.state.clone());
-        self.look(move |state| state.tasks().map(named).collect()).await
-    }
-
-    /// Waits for a question.
-    pub(crate) async fn question(&self) -> Question {
-        let over = |state: &State| state.builds().all(|build| build.state.has_ended());
-        self.until(move |state| over(state) || state.questions().next().is_some()).await;
-        self.look(|state| state.questions().next().cloned()).await.unwrap()
-    }
-
-    /// Answers the open question.
-    pub(crate) async fn answer(&self, decision: Decision) {
-        let question = self.question().await.id;
-        let answer = Command::Answer { question, decision, guidance: None, by: "ada".into() };
-        self.handle.submit_command(answer).await.unwrap();
     }
 
     /// The assignments of an agent, attempt by attempt.
@@ -338,30 +263,6 @@ impl Stage {
     /// The folder of a task's worktree.
     pub(crate) fn worktree(&self, name: &str) -> PathBuf {
         self.assignments(name).pop().unwrap().directory
-    }
-
-    /// Everything that happened.
-    pub(crate) async fn events(&self) -> Vec<RecordedEvent> {
-        let page = EventPage { after: 0, limit: 100_000 };
-        self.store.load_events(PROJECT, page).await.unwrap()
-    }
-
-    /// The faults that were met, in order.
-    pub(crate) async fn faults(&self) -> Vec<Arc<Fault>> {
-        let met = |recorded: RecordedEvent| match recorded.event {
-            Event::FaultMet { fault, .. } => Some(fault),
-            _ => None,
-        };
-        self.events().await.into_iter().filter_map(met).collect()
-    }
-
-    /// The narration to people, in order.
-    pub(crate) async fn narrated(&self) -> Vec<String> {
-        let told = |recorded: RecordedEvent| match recorded.event {
-            Event::Narrated { text, .. } | Event::Remarked { text, .. } => Some(text.to_string()),
-            _ => None,
-        };
-        self.events().await.into_iter().filter_map(told).collect()
     }
 
     /// The report of the build.
@@ -396,13 +297,6 @@ fn spec(job: &Job) -> TaskSpec {
         gate: job.gate,
         mutations: job.mutations.iter().cloned().map(Arc::new).collect(),
         ..TaskSpec::default()
-    }
-}
-
-fn guard() -> GuardCommand {
-    GuardCommand {
-        executable: env!("CARGO_BIN_EXE_runner-test-guard").into(),
-        arguments: Vec::new(),
     }
 }
 

@@ -8,17 +8,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::watch;
-use unstuck_core::attempt::Approach;
-use unstuck_core::engine::{Command, EffectOutcome, Rng, State, decide};
-use unstuck_core::fault::{Code, Fault, Kind};
+use unstuck_core::engine::{Command, Effect, EffectOutcome, Rng, State, TaskId, decide};
+use unstuck_core::fault::Code;
 use unstuck_core::plan::{JobSpec, Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
-use unstuck_core::signature::Signature;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::Clock;
 use unstuck_runner::notify::{NotificationSender, NotifySetup};
 use unstuck_store::{Batch, Claim, Holder, Journal, MemoryStore, Store as _};
+use unstuck_testkit::stage::succeed_effect;
+use unstuck_testkit::store::make_fault;
 use unstuck_world::fake::receiver::FakeReceiver;
 use unstuck_world::notify::{ChannelContext, NotifyChannel, TimeZone};
 use unstuck_world::process::GuardCommand;
@@ -120,35 +120,32 @@ impl Stage {
         self.command(Command::FireJob { task: self.id(name) }).await;
     }
 
-    fn id(&self, name: &str) -> unstuck_core::engine::TaskId {
+    fn id(&self, name: &str) -> TaskId {
         self.state.tasks().find(|task| task.spec.name == name).unwrap().id
     }
 
-    async fn settle(&mut self, name: &str, outcome: EffectOutcome) {
+    fn owed(&self, name: &str) -> Effect {
         let task = self.id(name);
-        let owed = self.state.outstanding_effects().into_iter().rfind(|effect| effect.task == task);
-        let effect = owed.unwrap().id;
+        let owed = self.state.outstanding_effects();
+        owed.into_iter().rfind(|effect| effect.task == task).unwrap()
+    }
+
+    async fn settle(&mut self, name: &str, outcome: EffectOutcome) {
+        let effect = self.owed(name).id;
         self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await;
     }
 
     /// The work of a task fails.
     pub(crate) async fn fails(&mut self, name: &str, code: Code, error: &str) {
-        let mut fault = Fault::new(Kind::bare(code), "test", error);
-        fault.signature = Signature::from_parts(code, "test", &[error]);
-        self.settle(name, EffectOutcome::Failed { fault: fault.into(), approach: None }).await;
+        let fault = make_fault(code, error).into();
+        self.settle(name, EffectOutcome::Failed { fault, approach: None }).await;
     }
 
     /// A task does all it has to.
     pub(crate) async fn succeeds(&mut self, name: &str) {
-        self.settle(
-            name,
-            EffectOutcome::Attempted {
-                approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
-            },
-        )
-        .await;
-        for _ in ["check", "commit", "emit"] {
-            self.settle(name, EffectOutcome::Done).await;
+        for _ in ["attempt", "check", "commit", "emit"] {
+            let outcome = succeed_effect(self.owed(name).what);
+            self.settle(name, outcome).await;
         }
     }
 
@@ -171,8 +168,17 @@ pub(crate) fn hook(name: &str, receiver: &FakeReceiver, more: &str) -> NotifyCha
 }
 
 pub(crate) fn channel(name: &str, toml: &str) -> NotifyChannel {
+    channel_hiding(name, toml, [])
+}
+
+/// A channel whose messages do not have these secrets.
+pub(crate) fn channel_hiding<const N: usize>(
+    name: &str,
+    toml: &str,
+    secrets: [&str; N],
+) -> NotifyChannel {
     let means = ChannelContext {
-        redactor: Arc::new(Redactor::default()),
+        redactor: Arc::new(Redactor::new(secrets)),
         zone: TimeZone::UTC,
         guard: GuardCommand { executable: "/bin/false".into(), arguments: Vec::new() },
         locks: Path::new("/").into(),
