@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use unstuck_world::egress::{EgressProxy, RefusalReason};
 
-use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};
+use super::proxy::{Service, Stage, allowing, ask, connect_to, open_tunnel};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 

@@ -9,7 +9,7 @@ use unstuck_world::egress::{EgressProxy, PROXY_PORT};
 use unstuck_world::process::{PortForward, PortForwarder};
 use unstuck_world::provider::Proxies;
 
-use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};
+use super::proxy::{Service, Stage, allowing, ask, connect_to, open_tunnel};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: x-hop\r\nx-hop: 1\r\n\r\nok";
 

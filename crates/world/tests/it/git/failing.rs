@@ -1,16 +1,17 @@
 //! The faults of failures.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_setfl};
 use unstuck_core::fault::{Code, Fault, Kind};
+use unstuck_testkit::stage::{TestRepo, make_fifo, write_program};
 use unstuck_world::git::Git;
 
 use super::git;
-use super::repo::{Repo, block_on};
+use crate::support::block_on;
 
 fn code<T: std::fmt::Debug>(result: Result<T, Fault>) -> Code {
     result.unwrap_err().code()
@@ -19,7 +20,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, Fault>) -> Code {
 // T4.22: the one thing a failed status must never be is an empty list of changes.
 #[test]
 fn a_status_that_fails_is_a_fault_and_no_empty_list() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     fs::write(repo.path(".git/index"), "not an index").unwrap();
     let fault = block_on(git(&repo).status()).unwrap_err();
     assert_eq!(fault.code(), Code::GitStatusFailed);
@@ -30,7 +31,7 @@ fn a_status_that_fails_is_a_fault_and_no_empty_list() {
 
 #[test]
 fn what_is_missing_is_for_a_person_to_mend() {
-    let empty = Repo::empty();
+    let empty = TestRepo::empty();
     assert_eq!(code(block_on(git(&empty).resolve_head())), Code::PreconditionMissing);
     let outside = Git::new("git", tempfile::tempdir().unwrap().path());
     assert_eq!(code(block_on(outside.read_layout())), Code::PreconditionMissing);
@@ -41,7 +42,7 @@ fn what_is_missing_is_for_a_person_to_mend() {
 
 #[test]
 fn a_lock_file_is_seen() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     repo.write("a", "2");
     fs::write(repo.path(".git/index.lock"), "").unwrap();
     assert_eq!(
@@ -54,18 +55,16 @@ fn a_lock_file_is_seen() {
 
 #[test]
 fn a_git_that_hangs_is_ended_with_all_it_started() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let slow = repo.beside("slow-git");
     let fifo = repo.beside("alive");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    make_fifo(&fifo);
     let mut alive = fs::OpenOptions::new()
         .read(true)
         .custom_flags(i32::try_from(OFlags::NONBLOCK.bits()).unwrap())
         .open(&fifo)
         .unwrap();
-    let script = format!("#!/bin/sh\nexec 9>'{}'\nsleep 1000 & wait\n", fifo.display());
-    fs::write(&slow, script).unwrap();
-    fs::set_permissions(&slow, Permissions::from_mode(0o755)).unwrap();
+    write_program(&slow, &format!("exec 9>'{}'\nsleep 1000 & wait", fifo.display()));
     let git = Git::new(&slow, &repo.root).with_timeout(Duration::from_millis(200));
     assert_eq!(code(block_on(git.status())), Code::OperationTimeout);
     // It ends only when no process holds the other end any more.
@@ -75,10 +74,9 @@ fn a_git_that_hangs_is_ended_with_all_it_started() {
 
 #[test]
 fn a_git_that_dies_is_a_crash() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let dying = repo.beside("dying-git");
-    fs::write(&dying, "#!/bin/sh\nkill -SEGV $$\n").unwrap();
-    fs::set_permissions(&dying, Permissions::from_mode(0o755)).unwrap();
+    write_program(&dying, "kill -SEGV $$");
     assert_eq!(code(block_on(Git::new(&dying, &repo.root).status())), Code::ToolCrash);
     // One that says nothing sensible is not believed.
     fs::write(&dying, "#!/bin/sh\necho all is well\n").unwrap();

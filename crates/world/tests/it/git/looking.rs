@@ -6,11 +6,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::git::status::StatusEntry;
 use unstuck_world::git::{DifferenceKind, GitFileMode};
 
 use super::git;
-use super::repo::{Repo, block_on};
+use crate::support::block_on;
 
 fn changed(
     entries: &[StatusEntry],
@@ -29,7 +30,7 @@ fn changed(
 
 #[test]
 fn every_kind_of_change_is_seen() {
-    let repo = Repo::with(&[
+    let repo = TestRepo::with(&[
         ("edited", "1"),
         ("deleted", "1"),
         ("tool", "1"),
@@ -37,7 +38,7 @@ fn every_kind_of_change_is_seen() {
         ("ignored-but-tracked.log", "1"),
         (".gitignore", "*.log\n"),
     ]);
-    repo.run(["add", "-f", "ignored-but-tracked.log"]);
+    repo.git(["add", "-f", "ignored-but-tracked.log"]);
     repo.commit("second");
     repo.write("edited", "2");
     repo.write("ignored-but-tracked.log", "2");
@@ -81,19 +82,19 @@ fn every_kind_of_change_is_seen() {
 
 #[test]
 fn a_repository_inside_is_said_to_be_one() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     repo.write("inner/b", "1");
-    repo.run(["init", "-q", "inner"]);
+    repo.git(["init", "-q", "inner"]);
     let entries = block_on(git(&repo).status()).unwrap();
     assert_eq!(entries, [StatusEntry::Untracked { path: "inner".into(), repository: true }]);
 }
 
 #[test]
 fn trees_differ_with_renames() {
-    let repo = Repo::with(&[("old", "a\nb\nc\nd\n"), ("gone", "x")]);
+    let repo = TestRepo::with(&[("old", "a\nb\nc\nd\n"), ("gone", "x")]);
     let before = repo.oid("HEAD^{tree}");
-    repo.run(["mv", "old", "new"]);
-    repo.run(["rm", "-q", "gone"]);
+    repo.git(["mv", "old", "new"]);
+    repo.git(["rm", "-q", "gone"]);
     repo.commit("second");
     let after = repo.oid("HEAD^{tree}");
     let differences = block_on(git(&repo).diff_trees(&before, &after)).unwrap();
@@ -107,13 +108,13 @@ fn trees_differ_with_renames() {
 
 #[test]
 fn the_layout_tells_bare_and_cut_off_repositories() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let layout = block_on(git(&repo).read_layout()).unwrap();
     assert_eq!(layout.git_dir, repo.path(".git"));
     assert_eq!((layout.bare, layout.shallow), (false, false));
 
     let worktree = repo.beside("second");
-    repo.run([OsStr::new("worktree"), OsStr::new("add"), OsStr::new("-q"), worktree.as_os_str()]);
+    repo.git([OsStr::new("worktree"), OsStr::new("add"), OsStr::new("-q"), worktree.as_os_str()]);
     let layout = block_on(unstuck_world::git::Git::new("git", &worktree).read_layout()).unwrap();
     assert_eq!(layout.common_dir, repo.path(".git"));
     assert_eq!(layout.git_dir, repo.path(".git/worktrees/second"));
@@ -121,7 +122,7 @@ fn the_layout_tells_bare_and_cut_off_repositories() {
     let url = format!("file://{}", repo.root.display());
     for (name, option) in [("bare", "--bare"), ("shallow", "--depth=1")] {
         let place = repo.beside(name);
-        repo.run(["clone", "-q", option, &url, &place.display().to_string()]);
+        repo.git(["clone", "-q", option, &url, &place.display().to_string()]);
         let layout = block_on(unstuck_world::git::Git::new("git", place).read_layout()).unwrap();
         assert_eq!((layout.bare, layout.shallow), (name == "bare", name == "shallow"));
     }
@@ -129,7 +130,7 @@ fn the_layout_tells_bare_and_cut_off_repositories() {
 
 #[test]
 fn git_says_its_version_and_which_folders_it_leaves_alone() {
-    let repo = Repo::with(&[(".gitignore", "/out\nlogs/\n*.tmp\n")]);
+    let repo = TestRepo::with(&[(".gitignore", "/out\nlogs/\n*.tmp\n")]);
     let git = git(&repo);
     let version = block_on(git.read_version()).unwrap();
     assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");

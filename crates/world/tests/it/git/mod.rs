@@ -1,11 +1,5 @@
 //! The git operations on real repositories.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 mod failing;
 mod history;
 mod looking;
@@ -15,9 +9,9 @@ mod remote;
 mod snapshot;
 mod worktrees;
 
-use crate::support::repo;
+use unstuck_testkit::stage::TestRepo;
 use unstuck_world::git::Git;
 
-fn git(repo: &repo::Repo) -> Git {
+fn git(repo: &TestRepo) -> Git {
     Git::new("git", &repo.root)
 }

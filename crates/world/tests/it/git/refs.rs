@@ -1,9 +1,10 @@
 //! Refs move only from where they are expected.
 
+use unstuck_testkit::stage::{TestRepo, write_program};
 use unstuck_world::git::{CommitAuthor, NewCommit, RefChange, RefSwapOutcome};
 
 use super::git;
-use super::repo::{Repo, block_on};
+use crate::support::block_on;
 
 fn change(
     name: &str,
@@ -15,7 +16,7 @@ fn change(
 
 #[test]
 fn all_refs_move_or_none() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let (git, first) = (git(&repo), repo.oid("HEAD"));
     repo.write("a", "2");
     let second = repo.commit("second");
@@ -35,7 +36,7 @@ fn all_refs_move_or_none() {
 
 #[test]
 fn the_same_parts_make_the_same_commit() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let (git, parent, tree) = (git(&repo), repo.oid("HEAD"), repo.oid("HEAD^{tree}"));
     let person = CommitAuthor { name: "Grace".to_owned(), email: "grace@example.org".to_owned() };
     let at = unstuck_core::time::Time::from_millis(1_000_000_000_999);
@@ -54,7 +55,7 @@ fn the_same_parts_make_the_same_commit() {
     };
     let commit = make();
     assert_eq!(commit, make());
-    let shown = repo.run(["show", "-s", "--format=%an %ce %ct%n%B", commit.as_str()]);
+    let shown = repo.git(["show", "-s", "--format=%an %ce %ct%n%B", commit.as_str()]);
     assert!(shown.starts_with("Grace grace@example.org 1000000000\nA title"), "{shown}");
     assert!(shown.ends_with("# kept"), "{shown}");
 }
@@ -62,37 +63,35 @@ fn the_same_parts_make_the_same_commit() {
 // What a ref means is asked of a git that stays; what others do meanwhile is seen by the next question.
 #[tokio::test]
 async fn a_ref_that_another_process_moves_is_seen_at_once() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let (git, first) = (git(&repo), repo.oid("HEAD"));
     let name = "refs/heads/moving";
     assert_eq!(git.resolve_commit(name).await.unwrap(), None);
-    repo.run(["branch", "moving"]);
+    repo.git(["branch", "moving"]);
     assert_eq!(git.resolve_commit(name).await.unwrap(), Some(first.clone()));
-    repo.run(["pack-refs", "--all"]);
+    repo.git(["pack-refs", "--all"]);
     repo.write("a", "2");
     let second = repo.commit("second");
-    repo.run(["branch", "--force", "moving", "HEAD"]);
+    repo.git(["branch", "--force", "moving", "HEAD"]);
     assert_eq!(git.resolve_commit(name).await.unwrap(), Some(second.clone()));
     assert_eq!(git.resolve_tree(second.as_str()).await.unwrap(), Some(repo.oid("HEAD^{tree}")));
-    repo.run(["pack-refs", "--all"]);
-    repo.run(["gc", "--quiet"]);
+    repo.git(["pack-refs", "--all"]);
+    repo.git(["gc", "--quiet"]);
     assert_eq!(git.resolve_commit(name).await.unwrap(), Some(second));
-    repo.run(["branch", "--delete", "--force", "moving"]);
+    repo.git(["branch", "--delete", "--force", "moving"]);
     assert_eq!(git.resolve_commit(name).await.unwrap(), None);
     assert_eq!(git.resolve_commit(first.as_str()).await.unwrap(), Some(first));
 }
 
 #[tokio::test]
 async fn a_git_that_is_killed_between_two_questions_is_started_again() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let (git, first) = (git(&repo), repo.oid("HEAD"));
     let staying = repo.beside("staying-git");
     // Answers one question and dies.
-    let script = "#!/bin/sh\nfor word in \"$@\"; do [ \"$word\" = cat-file ] && read -r name && \
-                  git rev-parse \"$name\" && exit; done\nexec git \"$@\"\n";
-    std::fs::write(&staying, script).unwrap();
-    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&staying, all).unwrap();
+    let script = "for word in \"$@\"; do [ \"$word\" = cat-file ] && read -r name && \
+                  git rev-parse \"$name\" && exit; done\nexec git \"$@\"";
+    write_program(&staying, script);
     let dying = unstuck_world::git::Git::new(&staying, git.directory());
     for _ in 0..3 {
         assert_eq!(dying.resolve_commit("refs/heads/main").await.unwrap(), Some(first.clone()));

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use unstuck_testkit::stage::{TestRepo, run_git};
 use unstuck_world::git::{RepositoryExposure, RepositorySnapshot, RestoreReport};
 
 use super::git;
-use super::repo::{Repo, block_on, run_in};
+use crate::support::block_on;
 
 const AGENT: &str = "r1@agent.unstuck.invalid";
 
@@ -19,12 +20,16 @@ fn as_agent(directory: &Path, args: &[&str]) {
     assert!(command.status().unwrap().success(), "{command:?}");
 }
 
-fn take(repo: &Repo) -> RepositorySnapshot {
+fn take(repo: &TestRepo) -> RepositorySnapshot {
     let layout = block_on(git(repo).read_layout()).unwrap();
     block_on(RepositorySnapshot::capture(&git(repo), &layout)).unwrap()
 }
 
-fn restore(repo: &Repo, before: &RepositorySnapshot, reach: RepositoryExposure) -> RestoreReport {
+fn restore(
+    repo: &TestRepo,
+    before: &RepositorySnapshot,
+    reach: RepositoryExposure,
+) -> RestoreReport {
     let (git, keep) = (git(repo), repo.beside("keep"));
     let layout = block_on(git.read_layout()).unwrap();
     block_on(before.restore(&git, &layout, (AGENT, reach), &[], &keep)).unwrap()
@@ -33,13 +38,13 @@ fn restore(repo: &Repo, before: &RepositorySnapshot, reach: RepositoryExposure) 
 // B16: settings and hooks come back; what the agent wrote is kept.
 #[test]
 fn settings_and_hooks_come_back() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     let before = take(&repo);
     assert_eq!(restore(&repo, &before, RepositoryExposure::Unknown), RestoreReport::default());
 
     let config = fs::read(repo.path(".git/config")).unwrap();
-    repo.run(["config", "core.fsmonitor", "./planted"]);
+    repo.git(["config", "core.fsmonitor", "./planted"]);
     fs::remove_file(repo.path(".git/hooks/pre-commit")).unwrap();
     repo.write(".git/hooks/post-checkout", "#!/bin/sh\n./planted\n");
     repo.write(".git/info/attributes", "* filter=planted\n");
@@ -56,15 +61,15 @@ fn settings_and_hooks_come_back() {
 // B16: refs outside the task come back, and a person's own commits are left alone.
 #[test]
 fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     for branch in ["release", "topic", "own"] {
-        repo.run(["branch", branch]);
+        repo.git(["branch", branch]);
     }
     let first = repo.oid("HEAD");
     let before = take(&repo);
 
     let worktree = repo.beside("task");
-    run_in(&repo.root, ["worktree", "add", "-q", &worktree.display().to_string(), "own"]);
+    run_git(&repo.root, ["worktree", "add", "-q", &worktree.display().to_string(), "own"]);
     fs::write(worktree.join("a"), "agent").unwrap();
     as_agent(&worktree, &["commit", "-q", "-am", "agent"]);
     let agents = repo.oid("own");
@@ -90,11 +95,11 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
 // commit, whose git wrote a log, stays.
 #[test]
 fn a_ref_that_no_log_accounts_for_comes_back() {
-    let repo = Repo::with(&[("a", "1")]);
-    repo.run(["branch", "release"]);
+    let repo = TestRepo::with(&[("a", "1")]);
+    repo.git(["branch", "release"]);
     let first = repo.oid("HEAD");
-    let tree = repo.run(["rev-parse", "HEAD^{tree}"]);
-    let planted = repo.run(["commit-tree", &tree, "-p", "HEAD", "-m", "planted"]);
+    let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
+    let planted = repo.git(["commit-tree", &tree, "-p", "HEAD", "-m", "planted"]);
     let before = take(&repo);
     let head = fs::read(repo.path(".git/HEAD")).unwrap();
 
@@ -105,7 +110,7 @@ fn a_ref_that_no_log_accounts_for_comes_back() {
         repo.write(format!(".git/{name}"), &format!("{planted}\n"));
     };
     planted_at("refs/heads/release");
-    repo.run(["tag", "v1", &planted]);
+    repo.git(["tag", "v1", &planted]);
     repo.write(".git/HEAD", "ref: refs/heads/release\n");
     let left = restore(&repo, &before, RepositoryExposure::Held);
     assert_eq!(left.refs, Vec::<String>::new(), "an agent that was held did none of it");
@@ -116,7 +121,7 @@ fn a_ref_that_no_log_accounts_for_comes_back() {
     assert_eq!(restored.files, [PathBuf::from("HEAD")]);
     assert_eq!(restored.left, ["refs/heads/main"]);
     assert_eq!((repo.oid("release"), repo.oid("main")), (first, persons));
-    assert_eq!(repo.run(["tag", "--list"]), "");
+    assert_eq!(repo.git(["tag", "--list"]), "");
     assert_eq!(fs::read(repo.path(".git/HEAD")).unwrap(), head);
-    repo.run(["fsck", "--strict"]);
+    repo.git(["fsck", "--strict"]);
 }

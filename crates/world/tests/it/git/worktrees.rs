@@ -5,13 +5,13 @@ use std::fs;
 use tokio::task::JoinSet;
 use unstuck_core::fault::Fault;
 
+use super::TestRepo;
 use super::git;
-use super::repo::Repo;
 
 // Git reads what it keeps about every working tree, and dies of one that is half made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn worktrees_are_made_and_removed_side_by_side() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let (git, first) = (git(&repo), repo.oid("HEAD"));
     let mut making = JoinSet::new();
     for n in 0..12 {
@@ -33,7 +33,7 @@ async fn worktrees_are_made_and_removed_side_by_side() {
 
 #[tokio::test]
 async fn a_worktree_that_a_kill_left_half_made_is_made_again() {
-    let repo = Repo::with(&[("a", "1")]);
+    let repo = TestRepo::with(&[("a", "1")]);
     let (git, first, path) = (git(&repo), repo.oid("HEAD"), repo.beside("tree"));
     git.add_worktree(&path, &first).await.unwrap();
     // Git locks what it is making, and its folder may be there or not.

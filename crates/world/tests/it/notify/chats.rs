@@ -7,7 +7,7 @@ use unstuck_world::fake::receiver::{FakeReceiver, ReceiverReply};
 use unstuck_world::fake::server::RecordedRequest;
 use unstuck_world::notify::{DeliveryDelay, DeliveryError};
 
-use crate::notify::stage::{NOW, channel, message};
+use crate::notify::channels::{NOW, channel, message};
 
 async fn sent(
     toml: impl Fn(&FakeReceiver) -> String,

@@ -6,7 +6,7 @@ use unstuck_core::time::Span;
 use unstuck_world::fake::receiver::{FakeReceiver, ReceiverReply};
 use unstuck_world::notify::{DeliveryDelay, DeliveryError, NotifyChannel};
 
-use crate::notify::stage::{NOW, channel, means, message, settings};
+use crate::notify::channels::{NOW, channel, means, message, settings};
 
 /// Part of an address that a reader of a log could use.
 const TOKEN: &str = "T0-0815-secret";

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use unstuck_world::notify::{DeliveryError, NotifyChannel};
 
-use crate::notify::stage::{NOW, channel, indiscreet, message};
+use crate::notify::channels::{NOW, channel, indiscreet, message};
 
 /// Takes one mail, or answers `refusal` to its receiver, and tells everything that was said.
 async fn server(refusal: Option<&'static str>) -> (u16, JoinHandle<Vec<String>>) {

@@ -1,18 +1,16 @@
 //! Programs that are run for a message.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use unstuck_testkit::stage::write_program;
 use unstuck_world::notify::DeliveryError;
 
-use crate::notify::stage::{NOW, channel_in, indiscreet, message};
+use crate::notify::channels::{NOW, channel_in, indiscreet, message};
 
 fn program(folder: &Path, name: &str, script: &str) {
-    let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&folder.join(name), script);
 }
 
 // T4.26

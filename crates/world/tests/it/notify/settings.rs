@@ -4,7 +4,7 @@ use unstuck_core::tell::NotificationLevel;
 use unstuck_core::time::{Span, Time};
 use unstuck_world::notify::ChannelSettings;
 
-use crate::notify::stage::{channel, settings};
+use crate::notify::channels::{channel, settings};
 
 #[test]
 fn what_is_not_said_is_as_quiet_as_can_be() {

@@ -4,7 +4,7 @@ use ring::hmac;
 use serde_json::json;
 use unstuck_world::fake::receiver::FakeReceiver;
 
-use crate::notify::stage::{NOW, channel, indiscreet, message};
+use crate::notify::channels::{NOW, channel, indiscreet, message};
 
 const SECRET: &str = "whsec-0815-of-the-test";
 

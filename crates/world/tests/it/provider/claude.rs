@@ -9,7 +9,7 @@ use unstuck_world::agent::{Activity, AgentEnd, Denial, Usage};
 use unstuck_world::provider::LineSplitter;
 use unstuck_world::provider::claude_cli::ClaudeStream;
 
-use crate::provider::stage::{Says, testdata};
+use crate::provider::agents::{Says, testdata};
 
 fn read(bytes: &[u8]) -> (ClaudeStream, Vec<Activity>) {
     let (mut stream, mut activities) = (ClaudeStream::default(), Vec::new());

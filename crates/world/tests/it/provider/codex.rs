@@ -10,7 +10,7 @@ use unstuck_world::agent::{Activity, AgentEnd, Denial, Usage};
 use unstuck_world::provider::LineSplitter;
 use unstuck_world::provider::codex_cli::{CodexAccess, CodexSession, CodexSessionParams};
 
-use crate::provider::stage::{Says, testdata};
+use crate::provider::agents::{Says, testdata};
 
 struct Read {
     session: CodexSession,

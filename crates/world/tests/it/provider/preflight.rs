@@ -9,7 +9,7 @@ use unstuck_world::provider::AccountAuth;
 use unstuck_world::provider::claude_cli::{ClaudeCli, ClaudePermissions, ShellRules};
 use unstuck_world::provider::codex_cli::{self, CodexCli};
 
-use crate::provider::stage::{BOTH, Stage, fault, testdata, work};
+use crate::provider::agents::{BOTH, Stage, fault, testdata, work};
 
 // T4.6: told before anything runs, and again if a run tries.
 #[tokio::test]

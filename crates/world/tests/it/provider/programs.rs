@@ -6,12 +6,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Code, Kind};
+use unstuck_testkit::stage::FifoReader;
 use unstuck_world::agent::{Activity, AgentAssignment, AgentEnd, AttemptLimits};
 use unstuck_world::process::{Connections, EnforcementLevel, Wall};
 
-use crate::provider::stage::{
-    Alive, BOTH, KEY, SHORT, Stage, Which, code, fault, work, work_until,
-};
+use crate::provider::agents::{BOTH, KEY, SHORT, Stage, Which, code, fault, work, work_until};
 
 // A program keeps its own state and reaches its service; nothing else outside is its to change.
 #[tokio::test]
@@ -204,14 +203,14 @@ async fn stopping_ends_the_whole_tree() {
         let (fifo, stop) = (stage.alive(), CancellationToken::new());
         let stopping = stop.clone();
         let up = tokio::task::spawn_blocking(move || {
-            let alive = Alive::heard(&fifo);
+            let alive = FifoReader::open_and_hear(&fifo);
             stopping.cancel();
             alive
         });
         let (ended, _) =
             work_until(&*stage.fake(which), stage.scripted(&with_child(which)), &stop).await;
         assert_eq!(ended.end, AgentEnd::Stopped, "{which:?}");
-        assert!(up.await.unwrap().none_left(), "{which:?}");
+        assert!(up.await.unwrap().has_ended(), "{which:?}");
     }
 }
 
@@ -221,12 +220,12 @@ async fn a_deadline_ends_the_whole_tree() {
     for which in BOTH {
         let stage = Stage::new();
         let fifo = stage.alive();
-        let up = tokio::task::spawn_blocking(move || Alive::heard(&fifo));
+        let up = tokio::task::spawn_blocking(move || FifoReader::open_and_hear(&fifo));
         let mut assignment = stage.scripted(&with_child(which));
         assignment.limits.total = Duration::from_secs(2);
         let (ended, _) = work(&*stage.fake(which), assignment).await;
         assert_eq!(fault(&ended).code(), Code::IterationTimeout, "{which:?}");
-        assert!(up.await.unwrap().none_left(), "{which:?}");
+        assert!(up.await.unwrap().has_ended(), "{which:?}");
     }
 }
 

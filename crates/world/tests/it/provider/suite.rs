@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{ActionOutcome, ToolKind};
 use unstuck_core::fault::Code::{self, *};
+use unstuck_testkit::stage::FifoReader;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, AgentEnd};
 use unstuck_world::fake::server::{
     FakeAnswer, FakeFailure, FakeHttpError, FakeRetryAfter, FakeScript, FakeServer, FakeStopReason,
@@ -21,7 +22,7 @@ use unstuck_world::process::{EnforcementLevel, Wall};
 use unstuck_world::provider::claude_cli::{ClaudeCli, ClaudePermissions, ShellRules};
 use unstuck_world::provider::codex_cli::{CodexAccess, CodexCli, find_native_program};
 
-use crate::provider::stage::{Alive, Stage, Which, code, work, work_until};
+use crate::provider::agents::{Stage, Which, code, work, work_until};
 
 /// Longer than a program is quiet while it starts on a busy machine.
 const IDLE: Duration = Duration::from_secs(20);
@@ -290,13 +291,13 @@ async fn stopping_ends_its_tools(which: Which) {
     let stop = CancellationToken::new();
     let stopping = stop.clone();
     let up = tokio::task::spawn_blocking(move || {
-        let alive = Alive::heard(&fifo);
+        let alive = FifoReader::open_and_hear(&fifo);
         stopping.cancel();
         alive
     });
     let (ended, _) = work_until(&*agent, stage.assignment(), &stop).await;
     assert_eq!(ended.end, AgentEnd::Stopped);
-    assert!(up.await.unwrap().none_left());
+    assert!(up.await.unwrap().has_ended());
 }
 
 async fn turns_are_limited(which: Which) {

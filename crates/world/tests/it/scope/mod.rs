@@ -1,11 +1,5 @@
 //! Paths on a real file system, before a tool touches them.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::result_large_err,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,15 @@
-//! Repositories and worktrees that several parts are tried on.
+//! Helpers that several parts are tested with.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::result_large_err,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
+pub(crate) mod task_worktree;
 
-pub(crate) mod repo;
-pub(crate) mod stage;
+use unstuck_world::process::GuardCommand;
+
+/// The guard of this crate's tests.
+pub(crate) fn guard() -> GuardCommand {
+    let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
+    GuardCommand { executable, arguments: Vec::new() }
+}
+
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}

@@ -13,7 +13,8 @@ use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::process::{Connections, EnforcementLevel, Wall};
 use unstuck_world::tool::{RunCommand, WorktreeAction};
 
-use crate::tool::stage::{Set, Stage, block_on};
+use crate::support::block_on;
+use crate::tool::worktree::{Set, Stage};
 
 const LISTEN: &str =
     "python3 -c 'import socket; socket.socket().bind((\"127.0.0.1\", 0)); print(\"listens\")'";

@@ -3,7 +3,7 @@
 use serde_json::json;
 use unstuck_core::fault::Code;
 
-use crate::tool::stage::Stage;
+use crate::tool::worktree::Stage;
 
 #[test]
 fn a_file_is_shown_whole_or_in_part() {

@@ -4,7 +4,7 @@ use serde_json::json;
 use unstuck_core::attempt::ActionOutcome;
 use unstuck_core::fault::Code;
 
-use crate::tool::stage::Stage;
+use crate::tool::worktree::Stage;
 
 fn stage() -> Stage {
     let stage = Stage::new();

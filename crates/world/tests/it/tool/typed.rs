@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use unstuck_core::fault::Code;
 
-use crate::tool::stage::Stage;
+use crate::tool::worktree::Stage;
 
 // T3.9, T1.15: without anybody who decides, the bare fault comes back.
 #[test]

@@ -3,9 +3,9 @@
 use unstuck_core::fault::Code;
 use unstuck_world::validate::{Baseline, GateVerdict};
 
-use super::repo::block_on;
-use super::stage::{Stage, put};
 use super::{ANY, checks, run};
+use crate::support::block_on;
+use crate::support::task_worktree::{Stage, put};
 
 const OLD: &str =
     "test ! -f old-bug || { echo \"error: expected 5, got $(cat old-bug)\"; exit 1; }";
@@ -14,8 +14,7 @@ const OLD: &str =
 // another value in the same message is another way.
 #[test]
 fn a_check_that_fails_as_at_the_base_is_told_from_one_that_fails_in_another_way() {
-    let stage = Stage::with(&[("old-bug", "-1"), ("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("old-bug", "-1"), ("a", "1")]);
     let checks = checks(&["true", OLD]);
     let baseline =
         block_on(Baseline::measure(&workspace, (&[&checks], ANY), &stage.shell())).unwrap();
@@ -44,8 +43,7 @@ fn a_check_that_fails_as_at_the_base_is_told_from_one_that_fails_in_another_way(
 // B15: a check that cannot run is never red as before; a person is asked before anything is spent.
 #[test]
 fn a_check_that_cannot_run_is_no_red_base() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     let cases = [
         ("no-such-program --all", "no-such-program"),
         ("python3 -m no_such_module", "no_such_module"),
@@ -67,8 +65,7 @@ fn a_check_that_cannot_run_is_no_red_base() {
 /// A check that is red once and then green on the same files is unreliable, not red.
 #[test]
 fn a_flaky_check_is_green_and_said_to_be_flaky() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     let once = stage.repo.beside("was-here");
     let flaky = format!("test -f {0} || {{ touch {0}; exit 1; }}", once.display());
     let checks = checks(&[&flaky]);

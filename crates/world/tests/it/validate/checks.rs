@@ -7,9 +7,9 @@ use unstuck_core::fault::{CheckStage, ClassifiedBy, Code, Fault, Kind};
 use unstuck_world::scope::{PathScope, ScopeRules};
 use unstuck_world::validate::{Baseline, GateChecks, GateVerdict};
 
-use super::repo::block_on;
-use super::stage::{NOW, Stage};
 use super::{ANY, checks, held, run};
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, Stage};
 
 fn red(stage: &Stage, command: &str) -> Fault {
     match run(stage, &stage.fresh(), &checks(&[command]), &[], None) {
@@ -27,8 +27,7 @@ fn no_checks_are_not_green() {
 
 #[test]
 fn checks_run_in_the_worktree_until_one_is_red() {
-    let stage = Stage::with(&[("a", "1"), (".gitignore", "ran\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1"), (".gitignore", "ran\n")]);
     let verdict = run(&stage, &workspace, &checks(&["test -f a", "true"]), &[], None);
     let GateVerdict::Green(seen) = verdict else { panic!("{verdict:?}") };
     assert_eq!(seen.green, ["test -f a", "true"]);
@@ -111,8 +110,7 @@ fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
 
 #[test]
 fn a_check_that_takes_too_long_is_a_timeout() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     let mut shell = stage.shell();
     shell.timeout = Duration::from_millis(50);
     let scope = PathScope::new(&ScopeRules::default()).unwrap();

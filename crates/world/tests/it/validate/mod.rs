@@ -1,17 +1,10 @@
 //! Checks, run for real in a task's worktree.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 mod baseline;
 mod checks;
 mod protecting;
 mod secrets;
 
-use crate::support::{repo, stage};
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::CheckStage;
 use unstuck_world::scope::{PathScope, ScopeRules};
@@ -20,8 +13,8 @@ use unstuck_world::validate::{
 };
 use unstuck_world::workspace::Workspace;
 
-use repo::block_on;
-use stage::{NOW, Stage};
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, Stage};
 
 /// Of a task that names nothing.
 const ANY: BaselineRequirement<'_> = BaselineRequirement { words: "", mode: BaselineMode::Green };

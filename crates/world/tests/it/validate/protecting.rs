@@ -2,16 +2,16 @@
 
 use unstuck_world::validate::GateVerdict;
 
-use super::stage::{Stage, changed, paths, put, text};
 use super::{protecting_checks, run};
+use crate::support::task_worktree::{Stage, changed, paths, put, text};
 
 const PROTECT: [&str; 1] = ["tests/**"];
 
 // B19: a check made green by editing the check is put back before it runs, and that is said.
 #[test]
 fn an_edited_check_is_put_back_before_it_runs() {
-    let stage = Stage::with(&[("tests/run.sh", "grep -q done a\n"), ("a", "open\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) =
+        Stage::with_worktree(&[("tests/run.sh", "grep -q done a\n"), ("a", "open\n")]);
     put(&workspace, "tests/run.sh", "exit 0\n");
     put(&workspace, "tests/more.sh", "exit 0\n");
     put(&workspace, "a", "half\n");
@@ -33,8 +33,7 @@ fn an_edited_check_is_put_back_before_it_runs() {
 // B19: unless the task's scope names them.
 #[test]
 fn a_task_about_the_check_may_change_it() {
-    let stage = Stage::with(&[("tests/run.sh", "exit 1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("tests/run.sh", "exit 1\n")]);
     put(&workspace, "tests/run.sh", "exit 0\n");
     let checks = protecting_checks(&["sh tests/run.sh"], &PROTECT);
     let verdict = run(&stage, &workspace, &checks, &["tests/run.sh"], None);

@@ -3,13 +3,12 @@
 use unstuck_core::fault::{Code, Kind};
 use unstuck_world::validate::SecretScanner;
 
-use super::repo::block_on;
-use super::stage::{Stage, put};
+use crate::support::block_on;
+use crate::support::task_worktree::{Stage, put};
 
 #[test]
 fn a_secret_in_the_change_is_a_red_check_that_does_not_repeat_it() {
-    let stage = Stage::with(&[("a", "1\n"), ("old", "canary-value-1\n")]);
-    let workspace = stage.fresh();
+    let (_stage, workspace) = Stage::with_worktree(&[("a", "1\n"), ("old", "canary-value-1\n")]);
     let secrets = SecretScanner::new(["canary-value-1"]);
     put(&workspace, "a", "1\n2\n");
     assert_eq!(secrets.check_patch(&block_on(workspace.create_patch()).unwrap()), Ok(()));

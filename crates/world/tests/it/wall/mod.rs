@@ -2,11 +2,6 @@
 //! that is not theirs. What holds is compared with what the guard says about it, with all layers and
 //! with each of them left out.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
@@ -17,9 +12,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use unstuck_world::process::{
-    Connections, EnforcementLevel, GuardCommand, Launch, PrivateFolder, ProcessEnd, ProcessInput,
-    ProcessResult, ResourceLimits, StartFailure, Wall, WallEnforcement,
+    Connections, EnforcementLevel, Launch, PrivateFolder, ProcessEnd, ProcessInput, ProcessResult,
+    ResourceLimits, StartFailure, Wall, WallEnforcement,
 };
+
+use crate::support::guard;
 
 /// Set in the process that plays the attacks with some layers left out.
 const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
@@ -54,9 +51,7 @@ impl Stage {
     }
 
     fn launch(&self, program: &str, wall: Wall) -> Launch {
-        let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
-        let guard = GuardCommand { executable, arguments: Vec::new() };
-        let mut launch = Launch::new(guard, self.path("lock"), self.path("work"), program);
+        let mut launch = Launch::new(guard(), self.path("lock"), self.path("work"), program);
         launch.wall = wall;
         launch
     }

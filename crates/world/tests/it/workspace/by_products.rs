@@ -4,12 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use unstuck_core::engine::{RunId, Start};
+use unstuck_testkit::stage::run_git;
 use unstuck_world::scope::{PathScope, ScopeRules};
 use unstuck_world::workspace::{CommitOutcome, Workspace, WorkspacePreparation};
 
-use super::repo::{block_on, run_in};
-use super::stage::{NOW, Stage, changed, paths, put, text};
 use super::{commit, wording};
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, Stage, changed, paths, put, text};
 
 fn set_up(stage: &Stage, commands: &[&str]) -> Workspace {
     let setup = commands.iter().map(|&command| command.to_owned()).collect();
@@ -38,7 +39,7 @@ fn what_setup_leaves_is_not_the_agents() {
     assert_eq!(changed(&workspace), paths(&["deps/mine", "lock", "work"]));
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
     let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
-    let tree = stage.repo.run(["ls-tree", "-r", "--name-only", commit.as_str()]);
+    let tree = stage.repo.git(["ls-tree", "-r", "--name-only", commit.as_str()]);
     assert_eq!(tree, "deps/mine\nlock\nsettings\nwork");
 }
 
@@ -58,8 +59,7 @@ fn a_file_of_setup_that_the_task_names_is_work_when_it_changes() {
 // B31: a new file stays; a tracked one is as it was, and the agent's own are as the agent left them
 #[test]
 fn what_a_check_leaves_is_not_the_agents() {
-    let stage = Stage::with(&[("tracked", "1\n"), ("mine", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("tracked", "1\n"), ("mine", "1\n")]);
     put(&workspace, "mine", "2\n");
     check(&stage, &workspace, "echo log > report.xml; echo 2 > tracked; echo 3 >> mine");
     assert_eq!(changed(&workspace), paths(&["mine"]));
@@ -74,8 +74,8 @@ fn what_a_check_leaves_is_not_the_agents() {
 // B31: a check that formats the agent's files has its own bytes, modes and links put back
 #[test]
 fn what_a_check_writes_into_the_agents_files_is_put_back() {
-    let stage = Stage::with(&[("edited", "1\n"), ("gone", "1\n"), ("reset", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) =
+        Stage::with_worktree(&[("edited", "1\n"), ("gone", "1\n"), ("reset", "1\n")]);
     let at = |path| workspace.directory().join(path);
     put(&workspace, "edited", "2\n");
     put(&workspace, "reset", "2\n");
@@ -109,8 +109,7 @@ fn what_a_check_writes_into_the_agents_files_is_put_back() {
 // B31: a kill between the two looks does not make the agent responsible
 #[test]
 fn a_check_that_was_killed_is_made_up_for() {
-    let stage = Stage::with(&[("a", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1\n")]);
     put(&workspace, "work", "done\n");
     let changes = block_on(workspace.list_changes()).unwrap();
     let killed = workspace.watch_check(&changes, (RunId(1), NOW), async {
@@ -133,13 +132,12 @@ fn a_check_that_was_killed_is_made_up_for() {
 // B31: what tools leave under the names they are known for is no work, with any caller
 #[test]
 fn by_products_of_known_kinds_are_no_work() {
-    let stage = Stage::with(&[
+    let (_stage, workspace) = Stage::with_worktree(&[
         ("Cargo.toml", ""),
         ("web/package.json", "{}"),
         ("web/dist/index.js", "tracked\n"),
         ("pkg/a.py", ""),
     ]);
-    let workspace = stage.fresh();
     for path in [
         "target/debug/shop",
         "pkg/__pycache__/a.cpython-312.pyc",
@@ -165,8 +163,8 @@ fn by_products_of_known_kinds_are_no_work() {
 fn what_git_makes_of_a_file_by_itself_is_no_work() {
     let stage = Stage::with(&[("windows.txt", "1\r\n2\r\n"), ("plain.txt", "1\n")]);
     stage.repo.write(".gitattributes", "* text=auto\n");
-    stage.repo.run(["add", ".gitattributes"]);
-    stage.repo.run(["commit", "--quiet", "--message=attributes"]);
+    stage.repo.git(["add", ".gitattributes"]);
+    stage.repo.git(["commit", "--quiet", "--message=attributes"]);
     let head = stage.repo.oid("HEAD");
     let wanted = WorkspacePreparation { head: head.clone(), ..stage.preparation(Start::Fresh, 1) };
     let workspace = stage.try_prepare(&wanted).unwrap();
@@ -177,7 +175,7 @@ fn what_git_makes_of_a_file_by_itself_is_no_work() {
     put(&workspace, "plain.txt", "2\n");
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
     let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
-    let stat = stage.repo.run(["diff", "--name-only", head.as_str(), commit.as_str()]);
+    let stat = stage.repo.git(["diff", "--name-only", head.as_str(), commit.as_str()]);
     assert_eq!(stat, "plain.txt");
     // The agent's own change of a mode is work.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
@@ -187,13 +185,12 @@ fn what_git_makes_of_a_file_by_itself_is_no_work() {
 // B15: what a check asks git for is the work, and the agent's own index is as it was afterwards.
 #[test]
 fn a_check_finds_the_work_in_the_index() {
-    let stage = Stage::with(&[("a", "1\n"), ("gone", "1\n")]);
-    let workspace = stage.fresh();
+    let (_stage, workspace) = Stage::with_worktree(&[("a", "1\n"), ("gone", "1\n")]);
     let dir = workspace.directory().to_owned();
     put(&workspace, "a", "2\n");
     put(&workspace, "new", "2\n");
     fs::remove_file(dir.join("gone")).unwrap();
-    let asked = |args: &[&str]| run_in(&dir, args.iter().copied());
+    let asked = |args: &[&str]| run_git(&dir, args.iter().copied());
     let before = asked(&["status", "--porcelain"]);
     let changes = block_on(workspace.list_changes()).unwrap();
     let check = async {
@@ -213,16 +210,16 @@ fn a_check_finds_the_work_in_the_index() {
 // B31: a file that the agent takes out of git and ignores is gone from the commit
 #[test]
 fn what_git_is_told_to_forget_goes_from_the_commit() {
-    let stage = Stage::with(&[("debug.log", "noise\n"), ("kept.log", "kept\n"), ("a", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) =
+        Stage::with_worktree(&[("debug.log", "noise\n"), ("kept.log", "kept\n"), ("a", "1\n")]);
     block_on(workspace.note_ignored(Start::Fresh)).unwrap();
     put(&workspace, ".gitignore", "*.log\n");
-    run_in(workspace.directory(), ["rm", "-q", "--cached", "debug.log"]);
+    run_git(workspace.directory(), ["rm", "-q", "--cached", "debug.log"]);
     let set_aside = block_on(workspace.set_aside_ignored(RunId(1))).unwrap();
     assert_eq!(set_aside, [std::path::PathBuf::from("debug.log")]);
     assert_eq!(changed(&workspace), paths(&[".gitignore", "debug.log"]));
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
     let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
-    let tree = stage.repo.run(["ls-tree", "-r", "--name-only", commit.as_str()]);
+    let tree = stage.repo.git(["ls-tree", "-r", "--name-only", commit.as_str()]);
     assert_eq!(tree, ".gitignore\na\nkept.log");
 }

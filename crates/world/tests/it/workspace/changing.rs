@@ -5,15 +5,16 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::run_git;
 use unstuck_world::workspace::ChangeKind;
 
-use super::repo::{block_on, run_in};
-use super::stage::{Stage, changed, paths, put};
+use crate::support::block_on;
+use crate::support::task_worktree::{Stage, changed, paths, put};
 
 // B5: a shell, a commit, a link, a rename and a deletion.
 #[test]
 fn every_way_of_changing_is_found() {
-    let stage = Stage::with(&[
+    let (_stage, workspace) = Stage::with_worktree(&[
         ("edited", "1"),
         ("committed", "1"),
         ("renamed", "a long enough text to be seen as the same"),
@@ -25,27 +26,26 @@ fn every_way_of_changing_is_found() {
         ("dropped", "1"),
         ("same", "1"),
     ]);
-    let workspace = stage.fresh();
     let dir = workspace.directory();
     assert_eq!(changed(&workspace), Vec::<PathBuf>::new());
 
     put(&workspace, "edited", "2");
     put(&workspace, "committed", "2");
     put(&workspace, "new-and-committed", "2");
-    run_in(dir, ["add", "-A"]);
-    run_in(dir, ["commit", "-q", "-m", "the agent's own"]);
-    run_in(dir, ["mv", "renamed", "moved"]);
-    run_in(dir, ["rm", "-q", "deleted"]);
+    run_git(dir, ["add", "-A"]);
+    run_git(dir, ["commit", "-q", "-m", "the agent's own"]);
+    run_git(dir, ["mv", "renamed", "moved"]);
+    run_git(dir, ["rm", "-q", "deleted"]);
     fs::remove_dir_all(dir.join("linked")).unwrap();
     symlink("/etc", dir.join("linked")).unwrap();
     fs::set_permissions(dir.join("tool"), Permissions::from_mode(0o755)).unwrap();
-    run_in(dir, ["update-index", "--assume-unchanged", "hidden"]);
+    run_git(dir, ["update-index", "--assume-unchanged", "hidden"]);
     put(&workspace, "hidden", "2");
-    run_in(dir, ["update-index", "--skip-worktree", "skipped"]);
+    run_git(dir, ["update-index", "--skip-worktree", "skipped"]);
     put(&workspace, "skipped", "2");
-    run_in(dir, ["rm", "-q", "--cached", "dropped"]);
+    run_git(dir, ["rm", "-q", "--cached", "dropped"]);
     put(&workspace, "new", "2");
-    run_in(dir, ["checkout", "-q", "--detach"]);
+    run_git(dir, ["checkout", "-q", "--detach"]);
 
     let expected = [
         ("committed", ChangeKind::Modified),
@@ -69,25 +69,23 @@ fn every_way_of_changing_is_found() {
 
 #[test]
 fn an_agent_that_breaks_its_own_git_hides_nothing() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     fs::remove_dir_all(workspace.directory().join(".git")).unwrap();
     assert_eq!(changed(&workspace), paths(&["a"]));
-    run_in(workspace.directory(), ["init", "-q"]);
-    run_in(workspace.directory(), ["add", "-A"]);
+    run_git(workspace.directory(), ["init", "-q"]);
+    run_git(workspace.directory(), ["add", "-A"]);
     assert_eq!(changed(&workspace), paths(&["a"]));
     // The next attempt finds its own repository again.
     let workspace = stage.prepare(unstuck_core::engine::Start::Resume, 2);
-    assert_eq!(run_in(workspace.directory(), ["branch", "--show-current"]), "unstuck/b1.t1");
+    assert_eq!(run_git(workspace.directory(), ["branch", "--show-current"]), "unstuck/b1.t1");
     assert_eq!(changed(&workspace), paths(&["a"]));
 }
 
 // T4.22
 #[test]
 fn when_git_cannot_say_what_changed_it_is_a_fault() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     stage.repo.write(".unstuck/tasks/t1/index", "no index");
     let fault = block_on(workspace.list_changes()).unwrap_err();
@@ -103,7 +101,7 @@ fn what_is_shared_or_ignored_is_no_change() {
     wanted.share = vec!["out".to_owned(), ".env".to_owned(), "not-there".to_owned()];
     let workspace = stage.try_prepare(&wanted).unwrap();
     assert!(workspace.directory().join("out").is_symlink());
-    assert_eq!(super::stage::text(&workspace, ".env"), "KEY=1");
+    assert_eq!(crate::support::task_worktree::text(&workspace, ".env"), "KEY=1");
     put(&workspace, "x.tmp", "1");
     put(&workspace, ".env", "KEY=2");
     assert_eq!(changed(&workspace), Vec::<PathBuf>::new());

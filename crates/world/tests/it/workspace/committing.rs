@@ -1,44 +1,40 @@
 //! Commits with the repository's own hooks.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 
 use unstuck_core::fault::{Code, Kind};
+use unstuck_testkit::stage::{run_git, write_program};
 use unstuck_world::workspace::CommitOutcome;
 
-use super::repo::{block_on, run_in};
-use super::stage::{Stage, put};
 use super::{commit, wording};
+use crate::support::block_on;
+use crate::support::task_worktree::{Stage, put};
 
 fn hook(stage: &Stage, name: &str, script: &str) {
-    stage.repo.write(format!(".git/hooks/{name}"), &format!("#!/bin/sh\n{script}\n"));
-    let path = stage.repo.path(format!(".git/hooks/{name}"));
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    write_program(&stage.repo.path(format!(".git/hooks/{name}")), script);
 }
 
 #[test]
 fn one_commit_on_the_base_holds_the_whole_change() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     let commit = || block_on(commit(&workspace, &wording("A title\n\nBody\n"), &stage));
     assert_eq!(commit(), Ok(CommitOutcome::Nothing));
     put(&workspace, "a", "2");
-    run_in(workspace.directory(), ["commit", "-q", "-am", "the agent's own"]);
+    run_git(workspace.directory(), ["commit", "-q", "-am", "the agent's own"]);
     put(&workspace, "new", "2");
     let Ok(CommitOutcome::As { commit: made, by_hook: false }) = commit() else { panic!() };
     assert_eq!(commit(), Ok(CommitOutcome::As { commit: made.clone(), by_hook: false }));
     assert_eq!(stage.repo.oid("unstuck/b1.t1"), made);
     assert_eq!(stage.repo.oid(&format!("{made}^")), stage.first);
-    let shown = stage.repo.run(["show", "--format=%an %s", "--name-only", made.as_str()]);
+    let shown = stage.repo.git(["show", "--format=%an %s", "--name-only", made.as_str()]);
     assert_eq!(shown, "Ada A title\n\na\nnew");
-    assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
+    assert_eq!(run_git(workspace.directory(), ["status", "--porcelain"]), "");
 }
 
 // T4.25: the hook by name, its exit status and what it said.
 #[test]
 fn a_hook_that_refuses_is_a_check_that_failed() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     for (name, code) in [("pre-commit", 3), ("commit-msg", 4)] {
         hook(
@@ -58,28 +54,26 @@ fn a_hook_that_refuses_is_a_check_that_failed() {
 
 #[test]
 fn a_hook_may_change_what_is_committed_and_that_is_said() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     hook(&stage, "pre-commit", "echo formatted >a; git add a");
     hook(&stage, "commit-msg", "echo 'Checked-by: hook' >>\"$1\"");
     let committed = block_on(commit(&workspace, &wording("A title\n\n"), &stage)).unwrap();
     let CommitOutcome::As { commit, by_hook: true } = committed else { panic!("{committed:?}") };
-    assert_eq!(stage.repo.run(["show", &format!("{commit}:a")]), "formatted");
-    assert!(stage.repo.run(["show", "-s", "--format=%B", commit.as_str()]).contains("Checked-by"));
+    assert_eq!(stage.repo.git(["show", &format!("{commit}:a")]), "formatted");
+    assert!(stage.repo.git(["show", "-s", "--format=%B", commit.as_str()]).contains("Checked-by"));
 }
 
 // T4.15: the commit that git cannot make is a fault of its own, and is made at the next chance.
 #[test]
 fn a_commit_that_git_cannot_make_can_be_made_later() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
-    stage.repo.run(["config", "commit.gpgSign", "true"]);
-    stage.repo.run(["config", "gpg.program", "false"]);
+    stage.repo.git(["config", "commit.gpgSign", "true"]);
+    stage.repo.git(["config", "gpg.program", "false"]);
     let commit = || block_on(commit(&workspace, &wording("x"), &stage));
     assert_eq!(commit().unwrap_err().code(), Code::GitCommitFailed);
-    stage.repo.run(["config", "commit.gpgSign", "false"]);
+    stage.repo.git(["config", "commit.gpgSign", "false"]);
     fs::write(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock"), "").unwrap();
     assert_eq!(commit().unwrap_err().code(), Code::GitLocked);
     fs::remove_file(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock")).unwrap();
@@ -89,20 +83,17 @@ fn a_commit_that_git_cannot_make_can_be_made_later() {
 // Hooks need not be where they usually are, and what is not said here is for git to know.
 #[test]
 fn hooks_in_another_folder_are_respected() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     let commit = || block_on(commit(&workspace, &wording("x"), &stage));
     hook(&stage, "pre-commit", "exit 3");
-    stage.repo.run(["config", "core.hooksPath", "no-such-folder"]);
+    stage.repo.git(["config", "core.hooksPath", "no-such-folder"]);
     assert!(
         matches!(commit(), Ok(CommitOutcome::As { by_hook: false, .. })),
         "the usual one is off"
     );
     let folder = stage.repo.beside("hooks");
-    stage.repo.run(["config", "core.hooksPath", folder.to_str().unwrap()]);
-    fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("pre-commit"), "#!/bin/sh\nexit 3\n").unwrap();
-    fs::set_permissions(folder.join("pre-commit"), Permissions::from_mode(0o755)).unwrap();
+    stage.repo.git(["config", "core.hooksPath", folder.to_str().unwrap()]);
+    write_program(&folder.join("pre-commit"), "exit 3");
     assert_eq!(commit().unwrap_err().code(), Code::ValidationPreCommit);
 }

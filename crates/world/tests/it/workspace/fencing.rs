@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
+use unstuck_testkit::stage::run_git;
 use unstuck_world::git::RepositoryExposure;
 use unstuck_world::process::{EnforcementLevel, Launch, ProcessEnd};
 use unstuck_world::workspace::WorkspacePreparation;
 
-use super::repo::{block_on, run_in};
-use super::stage::{Stage, put};
+use crate::support::block_on;
+use crate::support::task_worktree::{Stage, put};
 
 // B16: the agent's own push is refused, whichever way the remote is set up.
 #[test]
@@ -18,14 +19,14 @@ fn the_agents_push_goes_nowhere_and_fetching_works() {
     let stage = Stage::with(&[("a", "1")]);
     let address = |name: &str| stage.repo.beside(name).display().to_string();
     for name in ["plain", "rewritten", "push-only", "unnamed"] {
-        stage.repo.run(["init", "-q", "--bare", &address(name)]);
+        stage.repo.git(["init", "-q", "--bare", &address(name)]);
     }
-    stage.repo.run(["remote", "add", "plain", &address("plain")]);
-    stage.repo.run(["remote", "add", "rewritten", "short:rewritten"]);
+    stage.repo.git(["remote", "add", "plain", &address("plain")]);
+    stage.repo.git(["remote", "add", "rewritten", "short:rewritten"]);
     let rewrite = format!("url.{}.pushInsteadOf", address("rewritten"));
-    stage.repo.run(["config", &rewrite, "short:"]);
-    stage.repo.run(["remote", "add", "push-only", &address("plain")]);
-    stage.repo.run(["remote", "set-url", "--push", "push-only", &address("push-only")]);
+    stage.repo.git(["config", &rewrite, "short:"]);
+    stage.repo.git(["remote", "add", "push-only", &address("plain")]);
+    stage.repo.git(["remote", "set-url", "--push", "push-only", &address("push-only")]);
     let config = fs::read(stage.repo.path(".git/config")).unwrap();
     let workspace = stage.fresh();
     let environment = block_on(workspace.build_agent_environment(RunId(1))).unwrap();
@@ -54,7 +55,7 @@ fn the_agents_push_goes_nowhere_and_fetching_works() {
 #[test]
 fn an_agents_git_works_in_its_own_repository_and_the_persons_is_put_back() {
     let stage = Stage::with(&[("a", "1")]);
-    stage.repo.run(["branch", "release"]);
+    stage.repo.git(["branch", "release"]);
     let workspace = stage.fresh();
     let environment = block_on(workspace.build_agent_environment(RunId(1))).unwrap();
     put(&workspace, "a", "2");
@@ -79,7 +80,7 @@ fn an_agents_git_works_in_its_own_repository_and_the_persons_is_put_back() {
     let own = workspace.directory().join(".git");
     assert!(!fs::read_to_string(own.join("config")).unwrap().contains("planted"));
     assert!(fs::read_dir(own.join("hooks")).unwrap().next().is_none());
-    assert_eq!(run_in(workspace.directory(), ["log", "--format=%s"]), "mine\nfirst");
+    assert_eq!(run_git(workspace.directory(), ["log", "--format=%s"]), "mine\nfirst");
 }
 
 #[test]

@@ -1,31 +1,30 @@
 //! Killed after any of its git commands, a step done again ends like one that was not disturbed. What
 //! is on disk before a command is what is there after the one before it, so that is every point.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Fault;
+use unstuck_testkit::stage::{run_git, write_program};
 use unstuck_world::workspace::{
     IntegrationOutcome, ProjectRepository, Workspace, WorkspacePreparation,
 };
 
-use super::repo::{block_on, run_in};
-use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, PLACE, Stage, changed, paths, put, text};
 
 /// A git that dies when it has done its n-th command.
 fn dying_git(stage: &Stage, at: u32) -> String {
     let (count, path) = (stage.repo.beside("count"), stage.repo.beside("dying-git"));
     fs::write(&count, "0").unwrap();
     let script = format!(
-        "#!/bin/sh\nn=$(cat '{0}')\necho $((n+1)) >'{0}'\nif [ \"$n\" -eq {at} ]; then git \"$@\"; kill -9 $$; fi\n\
-         exec git \"$@\"\n",
+        "n=$(cat '{0}')\necho $((n+1)) >'{0}'\nif [ \"$n\" -eq {at} ]; then git \"$@\"; kill -9 $$; fi\n\
+         exec git \"$@\"",
         count.display()
     );
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, &script);
     path.display().to_string()
 }
 
@@ -68,7 +67,7 @@ fn making_a_worktree(points: Points) {
         let _ = prepare(stage, git, &stage.preparation(Start::Fresh, 1));
         let workspace = stage.prepare(Start::Fresh, 1);
         assert_eq!(text(&workspace, "a"), "1");
-        let status = run_in(workspace.directory(), ["status", "--porcelain", "-b"]);
+        let status = run_git(workspace.directory(), ["status", "--porcelain", "-b"]);
         assert_eq!(status, "## unstuck/b1.t1");
         assert_eq!(block_on(workspace.resolve_base()).unwrap(), stage.first);
     };
@@ -76,8 +75,7 @@ fn making_a_worktree(points: Points) {
 }
 
 fn going_back_to_the_base(points: Points) {
-    let stage = Stage::with(&[("a", "1"), ("b", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1"), ("b", "1")]);
     put(&workspace, "a", "2");
     put(&workspace, "new", "2");
     fs::remove_file(workspace.directory().join("b")).unwrap();
@@ -85,8 +83,8 @@ fn going_back_to_the_base(points: Points) {
         let _ = prepare(stage, git, &stage.preparation(Start::FromBase, 2));
         let workspace = stage.prepare(Start::FromBase, 2);
         assert_eq!(changed(&workspace), paths(&[]));
-        assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
-        let saved = stage.repo.run(["diff", "--name-only", "main", "refs/unstuck/attempts/r1"]);
+        assert_eq!(run_git(workspace.directory(), ["status", "--porcelain"]), "");
+        let saved = stage.repo.git(["diff", "--name-only", "main", "refs/unstuck/attempts/r1"]);
         assert_eq!(saved, "a\nb\nnew");
         assert_eq!(
             block_on(stage.project.git().resolve_commit("refs/unstuck/pending/t1")),

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 
 use unstuck_core::engine::{RunId, Start, TaskId};
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::write_program;
 use unstuck_world::git::Oid;
 use unstuck_world::workspace::{
     CommitOutcome, IntegrationOutcome, LandingOutcome, RemovalOutcome, Workspace, WorkspaceKey,
     WorktreeKeepReason,
 };
 
-use super::repo::{block_on, write};
-use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
 use super::wording;
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, PLACE, Stage, changed, paths, put, text};
 
 fn second(stage: &Stage) -> Workspace {
     let mut wanted = stage.preparation(Start::Fresh, 2);
@@ -54,10 +55,10 @@ fn the_second_task_meets_the_first_before_it_lands() {
     );
     let second = commit(&stage, &two, "two");
     assert_eq!(block_on(two.fast_forward_build(&second)).unwrap(), LandingOutcome::Done);
-    assert_eq!(stage.repo.run(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
+    assert_eq!(stage.repo.git(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
     assert_eq!(block_on(two.remove_worktree(RunId(2))).unwrap(), RemovalOutcome::Gone);
     assert!(!two.directory().exists());
-    assert_eq!(stage.repo.run(["branch", "--list", "unstuck/b1.t2"]), "");
+    assert_eq!(stage.repo.git(["branch", "--list", "unstuck/b1.t2"]), "");
 }
 
 // B89
@@ -68,21 +69,20 @@ fn a_branch_of_a_build_that_is_deleted_comes_back_where_it_stood() {
     put(&one, "a", "one\n");
     let first = commit(&stage, &one, "one");
     assert_eq!(block_on(one.fast_forward_build(&first)).unwrap(), LandingOutcome::Done);
-    stage.repo.run(["branch", "-q", "-D", "unstuck/b1"]);
+    stage.repo.git(["branch", "-q", "-D", "unstuck/b1"]);
     let two = second(&stage);
     assert_eq!(text(&two, "a"), "one\n");
     put(&two, "b", "two\n");
-    stage.repo.run(["branch", "-q", "-D", "unstuck/b1"]);
+    stage.repo.git(["branch", "-q", "-D", "unstuck/b1"]);
     let second = commit(&stage, &two, "two");
     assert_eq!(block_on(two.fast_forward_build(&second)).unwrap(), LandingOutcome::Done);
-    assert_eq!(stage.repo.run(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
+    assert_eq!(stage.repo.git(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
 }
 
 // An agent's home goes with its worktree, also what a package manager made read-only in it.
 #[test]
 fn nothing_of_a_home_stays_when_a_worktree_goes() {
-    let stage = Stage::with(&[("a", "1\n")]);
-    let workspace = stage.fresh();
+    let (_stage, workspace) = Stage::with_worktree(&[("a", "1\n")]);
     let homes: Vec<PathBuf> =
         workspace.build_wall(&[]).private.into_iter().map(|private| private.folder).collect();
     let homes: Vec<PathBuf> = homes.into_iter().filter(|home| home.is_absolute()).collect();
@@ -101,8 +101,7 @@ fn nothing_of_a_home_stays_when_a_worktree_goes() {
 // B14: a conflict names its files; the next attempt starts on the merged head.
 #[test]
 fn a_conflict_names_its_files_and_is_not_forgotten() {
-    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1\n"), ("b", "1\n")]);
     put(&workspace, "a", "task\n");
     put(&workspace, "b", "task\n");
     stage.repo.write("a", "other\n");
@@ -112,7 +111,7 @@ fn a_conflict_names_its_files_and_is_not_forgotten() {
     assert_eq!(fault.message, "conflict in a");
     assert_eq!(block_on(workspace.resolve_base()).unwrap(), head);
     assert!(text(&workspace, "a").contains("other\n=======\ntask\n"));
-    assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:a"]), "task");
+    assert_eq!(stage.repo.git(["show", "refs/unstuck/attempts/r1:a"]), "task");
     // Marks that are still there are the conflict again.
     let again = block_on(workspace.integrate_onto(&head, RunId(1), NOW)).unwrap_err();
     assert_eq!(again.signature, fault.signature);
@@ -128,20 +127,18 @@ fn a_conflict_names_its_files_and_is_not_forgotten() {
 
 #[test]
 fn a_branch_that_a_person_has_checked_out_is_not_moved() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     let commit = commit(&stage, &workspace, "one");
-    stage.repo.run(["checkout", "-q", "unstuck/b1"]);
+    stage.repo.git(["checkout", "-q", "unstuck/b1"]);
     let landed = block_on(workspace.fast_forward_build(&commit)).unwrap();
     assert_eq!(landed, LandingOutcome::InUse { by: stage.repo.root.clone() });
-    assert_eq!(stage.repo.run(["status", "--porcelain"]), "");
+    assert_eq!(stage.repo.git(["status", "--porcelain"]), "");
 }
 
 #[test]
 fn a_worktree_with_unsaved_work_stays() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     put(&workspace, "b", "2");
     let removed = block_on(workspace.remove_worktree(RunId(1))).unwrap();
@@ -149,7 +146,7 @@ fn a_worktree_with_unsaved_work_stays() {
     assert_eq!(text(&workspace, "b"), "2");
     block_on(workspace.save_attempt(RunId(1), NOW)).unwrap();
     assert_eq!(block_on(workspace.remove_worktree(RunId(1))).unwrap(), RemovalOutcome::Gone);
-    assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:b"]), "2");
+    assert_eq!(stage.repo.git(["show", "refs/unstuck/attempts/r1:b"]), "2");
 }
 
 // A repository's own hook is asked before anything is sent, and told what git tells it.
@@ -157,8 +154,8 @@ fn a_worktree_with_unsaved_work_stays() {
 fn the_hook_before_a_push_may_refuse_it() {
     let stage = Stage::with(&[("a", "1")]);
     let remote = stage.repo.beside("remote").display().to_string();
-    stage.repo.run(["init", "-q", "--bare", &remote]);
-    stage.repo.run(["remote", "add", "there", &remote]);
+    stage.repo.git(["init", "-q", "--bare", &remote]);
+    stage.repo.git(["remote", "add", "there", &remote]);
     let (workspace, name) = (stage.fresh(), "refs/heads/unstuck/b1");
     let ask = |remote: &str| {
         block_on(workspace.pass_push_hook(remote, &stage.first, name, &stage.shell()))
@@ -166,9 +163,7 @@ fn the_hook_before_a_push_may_refuse_it() {
     assert_eq!(ask("there"), Ok(()), "there is no hook");
 
     let hook = stage.repo.path(".git/hooks/pre-push");
-    let script = "#!/bin/sh\necho \"$@\" >told\ncat >>told\ntest ! -e no || exit 3\n";
-    write(&hook, script);
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&hook, "echo \"$@\" >told\ncat >>told\ntest ! -e no || exit 3");
     assert_eq!(ask("there"), Ok(()));
     let (first, none) = (&stage.first, "0".repeat(40));
     let told = || fs::read_to_string(workspace.directory().join("told")).unwrap();

@@ -1,12 +1,5 @@
 //! A task's worktree, on real repositories.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::result_large_err,
-    reason = "all of it is test code, which clippy sees in test functions only"
-)]
-
 mod by_products;
 mod changing;
 mod committing;
@@ -19,21 +12,22 @@ mod preparing;
 mod refusing;
 mod taking_back;
 
-use crate::support::{repo, stage};
 use unstuck_core::fault::Fault;
 use unstuck_world::git::CommitAuthor;
 use unstuck_world::workspace::{CommitOutcome, CommitWording, Workspace};
 
+use crate::support::task_worktree::{NOW, Stage};
+
 fn wording(message: &str) -> CommitWording {
     let person = CommitAuthor { name: "Ada".to_owned(), email: "ada@example.org".to_owned() };
-    CommitWording { message: message.to_owned(), person, at: stage::NOW }
+    CommitWording { message: message.to_owned(), person, at: NOW }
 }
 
 /// Commits what the worktree holds.
 async fn commit(
     workspace: &Workspace,
     wording: &CommitWording,
-    stage: &stage::Stage,
+    stage: &Stage,
 ) -> Result<CommitOutcome, Fault> {
     workspace.commit_content(&workspace.capture_content().await?, wording, &stage.shell()).await
 }

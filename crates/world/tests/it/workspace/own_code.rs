@@ -7,21 +7,22 @@ use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::{Code, Kind};
+use unstuck_testkit::stage::{TestRepo, run_git, write_file};
 use unstuck_world::git::RepositoryExposure;
 
-use super::repo::{Repo, block_on, run_in, write};
-use super::stage::{PLACE, Stage, changed, paths, put, text};
+use crate::support::block_on;
+use crate::support::task_worktree::{PLACE, Stage, changed, paths, put, text};
 
 /// A repository with another one at `lib`, which the person has as well.
-fn with_submodule() -> (Stage, Repo) {
-    let library = Repo::with(&[("lib.txt", "one\n")]);
+fn with_submodule() -> (Stage, TestRepo) {
+    let library = TestRepo::with(&[("lib.txt", "one\n")]);
     let stage = Stage::with(&[("a", "1\n")]);
     let url = library.root.display().to_string();
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "lib"];
-    stage.repo.run(add);
-    stage.repo.run(["commit", "--quiet", "--message=lib"]);
+    stage.repo.git(add);
+    stage.repo.git(["commit", "--quiet", "--message=lib"]);
     let first = stage.repo.oid("HEAD");
-    stage.repo.run(["update-ref", "refs/heads/unstuck/b1", first.as_str()]);
+    stage.repo.git(["update-ref", "refs/heads/unstuck/b1", first.as_str()]);
     (Stage { first, ..stage }, library)
 }
 
@@ -89,7 +90,7 @@ fn work_that_was_left_on_a_branch_is_told() {
         let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault:?}") };
         let cure = context.output.lines().find_map(|line| line.strip_prefix("Bring it back: "));
         let cure: Vec<&str> = cure.unwrap().split(' ').skip(1).collect();
-        run_in(workspace.directory(), cure);
+        run_git(workspace.directory(), cure);
         assert_eq!(text(&workspace, "a"), "2\n");
     }
 }
@@ -97,8 +98,7 @@ fn work_that_was_left_on_a_branch_is_told() {
 // B32: whichever branch it stays on, what is in the worktree is the work
 #[test]
 fn work_on_another_branch_that_is_checked_out_counts() {
-    let stage = Stage::with(&[("a", "1\n")]);
-    let workspace = stage.fresh();
+    let (_stage, workspace) = Stage::with_worktree(&[("a", "1\n")]);
     for how in ["git checkout -q -b feature", "git checkout -q --detach"] {
         let script = format!("{how} && echo {} > a && git commit -qam mine", how.len());
         let mut agent = Command::new("sh");
@@ -134,7 +134,7 @@ fn python_imports_the_worktrees_own_code() {
     .unwrap();
     let workspace = stage.fresh();
     put(&workspace, "src/shop/__init__.py", "WHERE = 'worktree'\n");
-    write(&stage.repo.path("src/shop/__init__.py"), "WHERE = 'checkout'\n");
+    write_file(&stage.repo.path("src/shop/__init__.py"), "WHERE = 'checkout'\n");
     let led = environment(&stage, &[("PYTHONPATH", format!("{checkout}/src:/opt/none"))]);
     let see = |script: &str| {
         let script = format!(

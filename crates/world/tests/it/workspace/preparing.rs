@@ -5,25 +5,26 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::run_git;
 
-use super::repo::{block_on, run_in};
-use super::stage::{NOW, Stage, changed, paths, put, text};
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, Stage, changed, paths, put, text};
 
 #[test]
 fn a_fresh_worktree_leaves_the_persons_tree_alone() {
     let stage = Stage::with(&[("a", "1")]);
     stage.repo.write("a", "the person's own work");
-    stage.repo.run(["add", "a"]);
-    let before = stage.repo.run(["status", "--porcelain=v2", "--branch"]);
+    stage.repo.git(["add", "a"]);
+    let before = stage.repo.git(["status", "--porcelain=v2", "--branch"]);
     let config = fs::read(stage.repo.path(".git/config")).unwrap();
     let workspace = stage.fresh();
     assert_eq!(text(&workspace, "a"), "1");
-    assert_eq!(run_in(workspace.directory(), ["branch", "--show-current"]), "unstuck/b1.t1");
-    assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
+    assert_eq!(run_git(workspace.directory(), ["branch", "--show-current"]), "unstuck/b1.t1");
+    assert_eq!(run_git(workspace.directory(), ["status", "--porcelain"]), "");
     put(&workspace, "a", "2");
     block_on(workspace.save_attempt(RunId(1), NOW)).unwrap();
     stage.prepare(Start::FromBase, 2);
-    assert_eq!(stage.repo.run(["status", "--porcelain=v2", "--branch"]), before);
+    assert_eq!(stage.repo.git(["status", "--porcelain=v2", "--branch"]), before);
     assert_eq!(fs::read(stage.repo.path(".git/config")).unwrap(), config);
 }
 
@@ -37,8 +38,7 @@ fn what_is_kept_about_a_project_is_for_its_user_alone() {
 // B12: after a wait the same worktree; after a replan the attempt is saved and its patch applies.
 #[test]
 fn each_start_finds_what_it_says() {
-    let stage = Stage::with(&[("a", "1\n"), ("gone", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1\n"), ("gone", "1\n")]);
     put(&workspace, "a", "2\n");
     put(&workspace, "new", "2\n");
     fs::remove_file(workspace.directory().join("gone")).unwrap();
@@ -58,7 +58,7 @@ fn each_start_finds_what_it_says() {
     let workspace = stage.prepare(Start::FromBase, 3);
     assert_eq!(changed(&workspace), paths(&[]));
     assert_eq!(text(&workspace, "gone"), "1\n");
-    assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
+    assert_eq!(run_git(workspace.directory(), ["status", "--porcelain"]), "");
     let again = stage.repo.oid("refs/unstuck/attempts/r2");
     assert_eq!(
         stage.repo.oid(&format!("{again}^{{tree}}")),
@@ -68,7 +68,7 @@ fn each_start_finds_what_it_says() {
     let patch = block_on(stage.project.git().create_patch(&stage.first, &saved)).unwrap();
     let file = stage.repo.beside("saved.patch");
     fs::write(&file, patch).unwrap();
-    run_in(workspace.directory(), ["apply", &file.display().to_string()]);
+    run_git(workspace.directory(), ["apply", &file.display().to_string()]);
     assert_eq!(changed(&workspace), all);
 
     let workspace = stage.prepare(Start::NewWorktree, 4);
@@ -81,11 +81,10 @@ fn each_start_finds_what_it_says() {
 
 #[test]
 fn commits_of_the_agent_stay_within_reach() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
-    run_in(workspace.directory(), ["commit", "-q", "-am", "halfway"]);
-    let own = run_in(workspace.directory(), ["rev-parse", "HEAD"]);
+    run_git(workspace.directory(), ["commit", "-q", "-am", "halfway"]);
+    let own = run_git(workspace.directory(), ["rev-parse", "HEAD"]);
     stage.prepare(Start::FromBase, 2);
     assert_eq!(stage.repo.oid("refs/unstuck/attempts/r1^2").as_str(), own);
     assert_eq!(stage.repo.oid("unstuck/b1.t1"), stage.first);

@@ -5,16 +5,17 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::run_git;
 use unstuck_world::scope::{PathScope, ScopeRules};
 use unstuck_world::workspace::{RemovalOutcome, WorktreeKeepReason};
 
-use super::repo::{block_on, run_in};
-use super::stage::{NOW, Stage, changed, paths, put, text};
+use crate::support::block_on;
+use crate::support::task_worktree::{NOW, Stage, changed, paths, put, text};
 
 // B5, T4.12, T4.13: whatever way it was changed, it is as the base has it, and the rest is not touched.
 #[test]
 fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
-    let stage = Stage::with(&[
+    let (_stage, workspace) = Stage::with_worktree(&[
         ("src/a", "1\n"),
         ("keys/edited", "1\n"),
         ("keys/deleted", "1\n"),
@@ -22,7 +23,6 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
         ("keys/tool", "1\n"),
         ("keys/folder/file", "1\n"),
     ]);
-    let workspace = stage.fresh();
     let dir = workspace.directory();
     put(&workspace, "src/a", "2\n");
     put(&workspace, "src/new", "2\n");
@@ -33,8 +33,8 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
     fs::set_permissions(dir.join("keys/tool"), Permissions::from_mode(0o755)).unwrap();
     fs::remove_dir_all(dir.join("keys/folder")).unwrap();
     symlink("/etc", dir.join("keys/folder")).unwrap();
-    run_in(dir, ["add", "-A"]);
-    run_in(dir, ["commit", "-q", "-m", "the agent's own"]);
+    run_git(dir, ["add", "-A"]);
+    run_git(dir, ["commit", "-q", "-m", "the agent's own"]);
 
     let rules = ScopeRules { allowed: vec!["src".to_owned()], ..ScopeRules::default() };
     let scope = PathScope::new(&rules).unwrap();
@@ -54,7 +54,7 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
     assert_eq!(mode & 0o111, 0);
 
     let patch = taken.patch.display().to_string();
-    run_in(dir, ["apply", &patch]);
+    run_git(dir, ["apply", &patch]);
     assert_eq!(text(&workspace, "keys/edited"), "2\n");
     assert_eq!(text(&workspace, "keys/new/deep"), "2\n");
     assert!(dir.join("keys/folder").is_symlink());
@@ -64,8 +64,8 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
 // T4.12: half of a rename would be a deletion.
 #[test]
 fn a_file_that_was_moved_outside_goes_back_to_where_it_was() {
-    let stage = Stage::with(&[("src/a", "1\n2\n3\n4\n"), ("src/b", "5\n"), ("src/c", "6\n")]);
-    let workspace = stage.fresh();
+    let (_stage, workspace) =
+        Stage::with_worktree(&[("src/a", "1\n2\n3\n4\n"), ("src/b", "5\n"), ("src/c", "6\n")]);
     let dir = workspace.directory();
     fs::rename(dir.join("src/a"), dir.join("a")).unwrap();
     put(&workspace, "a", "1\n2\n3\n4\nmore\n");
@@ -79,8 +79,7 @@ fn a_file_that_was_moved_outside_goes_back_to_where_it_was() {
 // B43: what an agent does after its work was done does not throw it away.
 #[test]
 fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
-    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
     put(&workspace, "a", "2\n");
     put(&workspace, "new", "2\n");
     fs::remove_file(workspace.directory().join("c")).unwrap();
@@ -94,8 +93,8 @@ fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
     put(&workspace, "c", "broken\n");
     put(&workspace, "more/deep", "broken\n");
     fs::remove_file(workspace.directory().join("new")).unwrap();
-    run_in(workspace.directory(), ["add", "-A"]);
-    run_in(workspace.directory(), ["commit", "-q", "-m", "the agent's own"]);
+    run_git(workspace.directory(), ["add", "-A"]);
+    run_git(workspace.directory(), ["commit", "-q", "-m", "the agent's own"]);
     block_on(workspace.restore_content(&then, RunId(1), NOW)).unwrap();
 
     assert_eq!(changed(&workspace), paths(&["a", "c", "new"]));
@@ -110,10 +109,9 @@ fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
 
 #[test]
 fn a_repository_inside_is_moved_aside_as_it_is() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "inner/work", "precious");
-    run_in(workspace.directory(), ["init", "-q", "inner"]);
+    run_git(workspace.directory(), ["init", "-q", "inner"]);
     block_on(workspace.revert_paths(&paths(&["inner"]), RunId(1), NOW)).unwrap();
     assert!(!workspace.directory().join("inner").exists());
     let kept = stage.repo.path(".unstuck/tasks/t1/kept/r1/inner/work");
@@ -123,8 +121,7 @@ fn a_repository_inside_is_moved_aside_as_it_is() {
 // T4.17: nothing goes on in a worktree that could not be put right, and it stays as it is.
 #[test]
 fn what_cannot_be_taken_back_sets_the_worktree_aside() {
-    let stage = Stage::with(&[("a", "1")]);
-    let workspace = stage.fresh();
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
     // The patch cannot be kept, so nothing may be taken back.
     stage.repo.write(".unstuck/tasks/t1/patches", "a file in the way");

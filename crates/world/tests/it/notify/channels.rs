@@ -9,8 +9,9 @@ use unstuck_core::question::{QuestionFacts, QuestionKind, Reason, build_text};
 use unstuck_core::tell::{News, NewsKind, Notification};
 use unstuck_core::time::Time;
 use unstuck_world::notify::{ChannelContext, ChannelSettings, NotifyChannel, TimeZone};
-use unstuck_world::process::GuardCommand;
 use unstuck_world::redact::Redactor;
+
+use crate::support::guard;
 
 pub(crate) const NOW: Time = Time::from_millis(1_700_000_000_123);
 /// A secret that must not be shown, and that does not look like one.
@@ -54,11 +55,10 @@ pub(crate) fn channel_in(toml: &str, folder: &Path) -> NotifyChannel {
 }
 
 pub(crate) fn means(folder: &Path) -> ChannelContext {
-    let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
     ChannelContext {
         redactor: Arc::new(Redactor::new([CANARY])),
         zone: TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap(),
-        guard: GuardCommand { executable, arguments: Vec::new() },
+        guard: guard(),
         locks: folder.to_owned(),
         directory: folder.to_owned(),
         path: Some(folder.into()),

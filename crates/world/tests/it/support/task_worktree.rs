@@ -6,36 +6,43 @@ use std::time::Duration;
 use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
+use unstuck_testkit::stage::{TestRepo, write_file};
 use unstuck_world::git::Oid;
-use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::process::Wall;
 use unstuck_world::workspace::{
     ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
 };
 
-use super::repo::{Repo, block_on, write};
+use super::{block_on, guard};
 
 pub(crate) const NOW: Time = Time::from_millis(1_700_000_000_000);
 pub(crate) const PLACE: WorkspaceKey = WorkspaceKey { build: BuildId(1), task: TaskId(1) };
 
 pub(crate) struct Stage {
-    pub(crate) repo: Repo,
+    pub(crate) repo: TestRepo,
     pub(crate) project: ProjectRepository,
     pub(crate) first: Oid,
 }
 
 impl Stage {
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let repo = Repo::with(files);
+        let repo = TestRepo::with(files);
         let project = block_on(ProjectRepository::open("git", &repo.root)).unwrap();
         let first = repo.oid("HEAD");
         block_on(project.ensure_build_head(PLACE.build, &first)).unwrap();
         Self { repo, project, first }
     }
 
+    /// The same with a fresh worktree.
+    pub(crate) fn with_worktree(files: &[(&str, &str)]) -> (Self, Workspace) {
+        let stage = Self::with(files);
+        let workspace = stage.fresh();
+        (stage, workspace)
+    }
+
     pub(crate) fn shell(&self) -> Shell {
-        let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
         Shell {
-            guard: GuardCommand { executable, arguments: Vec::new() },
+            guard: guard(),
             lock: self.repo.beside("lock"),
             inherits_environment: true,
             environment: Vec::new(),
@@ -72,7 +79,7 @@ impl Stage {
 }
 
 pub(crate) fn put(workspace: &Workspace, path: &str, text: &str) {
-    write(&workspace.directory().join(path), text);
+    write_file(&workspace.directory().join(path), text);
 }
 
 pub(crate) fn text(workspace: &Workspace, path: &str) -> String {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,12 +9,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
+use unstuck_testkit::stage::write_program;
 use unstuck_world::commands::{
     CommandEnvironment, CommandPolicy, CommandRules, CommandShims, NetworkIsolation,
 };
-use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::process::Wall;
 use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules};
 use unstuck_world::tool::{DeclarationPolicy, ToolCall, ToolContext, ToolOutput, Toolbox};
+
+use crate::support::{block_on, guard};
 
 pub(crate) struct Stage {
     pub(crate) root: PathBuf,
@@ -66,9 +68,8 @@ impl Stage {
             fs::create_dir_all(folder).unwrap();
         }
         for program in ["gh", "npm"] {
-            let file = programs.join(program);
-            fs::write(&file, format!("#!/bin/sh\necho \"the real {program}: $*\"\n")).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+            let script = format!("echo \"the real {program}: $*\"");
+            write_program(&programs.join(program), &script);
         }
         let mut path = programs.into_os_string();
         path.push(":/usr/local/bin:/usr/bin:/bin");
@@ -80,10 +81,7 @@ impl Stage {
             root: root.clone(),
             scope: PathScope::new(&set.scope).unwrap(),
             commands: CommandPolicy::new(&set.rules),
-            guard: GuardCommand {
-                executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
-                arguments: Vec::new(),
-            },
+            guard: guard(),
             lock: base.join("lock"),
             environment: environment_of(path, set, shims.folder()),
             shims: shims.clone(),
@@ -136,8 +134,4 @@ fn environment_of(path: OsString, set: &Set, shims: &Path) -> CommandEnvironment
     let given = set.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     let all: Vec<(OsString, OsString)> = own.chain(given).chain([("PATH".into(), path)]).collect();
     CommandEnvironment::from_variables(all, &set.rules.environment, shims)
-}
-
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

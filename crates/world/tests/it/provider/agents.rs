@@ -1,23 +1,24 @@
 //! A place for an agent to work in, and agents to let work there.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, fcntl_setfl, mkfifoat};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Code, Fault};
+use unstuck_testkit::stage::make_fifo;
 use unstuck_world::agent::{
     ACTIVITIES_QUEUED_MAX, Activity, Agent, AgentAssignment, AgentEnd, AgentResult, AttemptLimits,
 };
-use unstuck_world::process::{GuardCommand, Wall};
+use unstuck_world::process::Wall;
 use unstuck_world::provider::claude_cli::{self, ClaudeCli, ClaudePermissions};
 use unstuck_world::provider::codex_cli::{self, CodexAccess, CodexCli};
 use unstuck_world::provider::{AccountAuth, AccountKey, Credential};
+
+use crate::support::guard;
 
 /// Long enough for anything that works.
 pub(crate) const PLENTY: Duration = Duration::from_mins(5);
@@ -147,17 +148,13 @@ impl Stage {
     /// A fifo in the work directory, by which processes show that they live.
     pub(crate) fn alive(&self) -> PathBuf {
         let fifo = self.path("work/alive");
-        mkfifoat(rustix::fs::CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
+        make_fifo(&fifo);
         fifo
     }
 }
 
 fn key(variable: &str) -> AccountAuth {
     AccountAuth::Key(AccountKey { variable: variable.to_owned(), credential: Credential::new(KEY) })
-}
-
-fn guard() -> GuardCommand {
-    GuardCommand { executable: env!("CARGO_BIN_EXE_unstuck-guard").into(), arguments: Vec::new() }
 }
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
@@ -223,31 +220,5 @@ pub(crate) fn code(end: &AgentEnd) -> Option<Code> {
         AgentEnd::Failed(fault) => Some(fault.code()),
         AgentEnd::Finished { .. } => None,
         AgentEnd::Stopped => panic!("the test did not stop it"),
-    }
-}
-
-/// Waits until a program says something through the fifo, and then knows if a process holds it.
-pub(crate) struct Alive(File);
-
-impl Alive {
-    /// Blocks until it is said.
-    pub(crate) fn heard(fifo: &Path) -> Self {
-        let mut file = File::open(fifo).unwrap();
-        let mut byte = [0];
-        assert_eq!(file.read(&mut byte).unwrap(), 1);
-        Self(file)
-    }
-
-    /// True when no process holds it any more, at this very moment.
-    pub(crate) fn none_left(&mut self) -> bool {
-        fcntl_setfl(&self.0, OFlags::NONBLOCK).unwrap();
-        let mut rest = [0; 64];
-        loop {
-            match self.0.read(&mut rest) {
-                Ok(0) => return true,
-                Ok(_) => {}
-                Err(_) => return false,
-            }
-        }
     }
 }
