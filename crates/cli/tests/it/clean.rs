@@ -1,18 +1,18 @@
 //! `unstuck clean`: what a build that is over has left behind, on a real repository.
 
 use std::fs;
-use std::process::Command as Child;
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, Command, RunId, Start, TaskId};
-use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::plan::Plan;
 use unstuck_core::time::Time;
-use unstuck_world::process::{GuardCommand, Wall, guard};
+use unstuck_testkit::stage::{commit_all, make_tasks};
+use unstuck_world::process::Wall;
 use unstuck_world::workspace::{
     ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
 };
 
-use crate::program::{Ran, ran, unstuck};
+use crate::program::{Ran, SEARCH_PATH, finish, own_guard, unstuck};
 use crate::shop::Shop;
 
 const BUILD: BuildId = BuildId(0);
@@ -25,35 +25,19 @@ struct Left(Shop);
 impl Left {
     fn new() -> Self {
         let left = Self(Shop::new());
-        left.git(&["init", "-q", "-b", "main"]);
-        left.git(&["config", "user.name", "Ada"]);
-        left.git(&["config", "user.email", "ada@example.org"]);
+        left.0.init_repository();
         fs::write(left.0.root().join("a.txt"), "1\n").unwrap();
-        fs::write(left.0.root().join(".unstuck/.gitignore"), "*\n").unwrap();
-        left.git(&["add", "-A"]);
-        left.git(&["commit", "-q", "-m", "First"]);
-        left.build();
+        commit_all(left.0.root(), "First");
+        left.0.finish_build(&["notes", "importing"]);
         left.worktree(DONE);
         let changed = left.worktree(CHANGED);
         fs::write(changed.directory().join("a.txt"), "half done\n").unwrap();
         left
     }
 
-    /// Two tasks; everything succeeds.
-    fn build(&self) {
-        let night = self.0.hold();
-        let task = |name: &str| TaskSpec { name: name.to_owned(), ..TaskSpec::default() };
-        let plan = Arc::new(Plan::new(vec![task("notes"), task("importing")]).unwrap());
-        self.0.send(&night, Command::StartBuild { plan, slots: 2, in_place: false });
-        self.0.until(&night, |state| state.build(BUILD).unwrap().state.has_ended());
-        self.0.send(&night, Command::Wake);
-        self.0.let_go(night);
-    }
-
     fn worktree(&self, place: WorkspaceKey) -> Workspace {
-        let executable = env!("CARGO_BIN_EXE_unstuck").into();
         let shell = Shell {
-            guard: GuardCommand { executable, arguments: vec![guard::ARGUMENT.into()] },
+            guard: own_guard(),
             lock: self.0.root().join(".unstuck/lock"),
             inherits_environment: true,
             environment: Vec::new(),
@@ -79,14 +63,11 @@ impl Left {
     }
 
     fn git(&self, args: &[&str]) -> String {
-        let done = Child::new("git").current_dir(self.0.root()).args(args).output().unwrap();
-        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
+        self.0.git(args)
     }
 
     fn clean(&self, args: &[&str]) -> Ran {
-        let mut command = self.0.command(&[&["clean"], args].concat());
-        ran(command.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().unwrap())
+        finish(self.0.command(&[&["clean"], args].concat()).env("PATH", SEARCH_PATH))
     }
 
     fn has(&self, task: u32) -> bool {
@@ -119,8 +100,7 @@ fn what_holds_nothing_unsaved_goes_and_the_rest_is_named() {
     let found = left.clean(&["--dry-run"]);
     assert!(left.has(0) && left.has(1) && found.exit == 0, "{found}");
     insta::assert_snapshot!("would_go", page(&found));
-    let refused = left.clean(&[]);
-    assert_eq!(refused.exit, 2, "{refused}");
+    let refused = left.clean(&[]).exits(2);
     assert!(refused.stderr.contains("`unstuck clean … --yes` skips the confirmation"), "{refused}");
     assert!(left.has(0));
     let removed = left.clean(&["--yes"]);
@@ -173,8 +153,7 @@ fn a_build_that_is_not_over_keeps_everything() {
     assert_eq!(left.clean(&["--dry-run"]).exit, 0);
     assert_eq!(left.0.unstuck(&["retry", "notes"]).exit, 2, "it is done");
     let night = left.0.hold();
-    let task = TaskSpec { name: "tidy".to_owned(), ..TaskSpec::default() };
-    let plan = Arc::new(Plan::new(vec![task]).unwrap());
+    let plan = Arc::new(Plan::new(make_tasks(["tidy"])).unwrap());
     left.0.send(&night, Command::StartBuild { plan, slots: 1, in_place: false });
     left.0.until(&night, |state| state.build(BuildId(1)).is_some());
     left.0.let_go(night);

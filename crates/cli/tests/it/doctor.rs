@@ -9,7 +9,7 @@ use unstuck_core::time::Span;
 use unstuck_runner::{Clock as _, SystemClock};
 
 use crate::place::Place;
-use crate::program::{Ran, ran, unstuck};
+use crate::program::{Ran, finish, unstuck};
 use crate::shop::Shop;
 
 /// Rows that say how this machine is.
@@ -67,8 +67,7 @@ fn in_the_way(place: &Place) -> (Value, i64) {
 fn where_a_run_could_begin_it_says_so_and_leaves_everything_as_it_was() {
     let place = ready();
     let before = place.files();
-    let ran = place.unstuck(&["doctor"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = place.unstuck(&["doctor"]).exits(0);
     insta::assert_snapshot!(page(&place, &ran));
     assert_eq!(place.files(), before);
     assert!(!place.path(".unstuck").exists());
@@ -79,8 +78,7 @@ fn where_a_run_could_begin_it_says_so_and_leaves_everything_as_it_was() {
 #[test]
 fn where_nothing_is_set_up_everything_that_is_missing_is_named_at_once() {
     let place = Place::with(&[]);
-    let ran = place.unstuck(&["doctor"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = place.unstuck(&["doctor"]).exits(78);
     insta::assert_snapshot!(page(&place, &ran));
 }
 
@@ -99,12 +97,8 @@ fn a_model_behind_an_api_needs_its_key_and_the_key_is_not_shown() {
     place.write("unstuck.toml", "[agent]\nprovider = \"anthropic-api\"\nmodel = \"some-model\"\n");
     let (bad, exit) = in_the_way(&place);
     assert_eq!((&bad["code"], exit), (&"AUTH_MISSING".into(), 77));
-    let with_key = |key: &str| {
-        let mut doctor = place.command(&["doctor"]);
-        ran(doctor.env("ANTHROPIC_API_KEY", key).output().unwrap())
-    };
-    let ran = with_key("canary-2b7c");
-    assert_eq!(ran.exit, 0, "{ran}");
+    let with_key = |key: &str| finish(place.command(&["doctor"]).env("ANTHROPIC_API_KEY", key));
+    let ran = with_key("canary-2b7c").exits(0);
     assert!(ran.stdout.contains("anthropic-api, some-model, with the key in ANTHROPIC_API_KEY"));
     assert!(ran.stdout.contains("ANTHROPIC_API_KEY, at api.anthropic.com"), "{ran}");
     assert!(!ran.to_string().contains("canary"), "{ran}");
@@ -115,8 +109,7 @@ fn a_model_behind_an_api_needs_its_key_and_the_key_is_not_shown() {
     let says =
         "with the key in ANTHROPIC_AUTH_TOKEN, at gateway.example as ANTHROPIC_BASE_URL says";
     assert!(elsewhere.stdout.contains(says), "{elsewhere}");
-    let empty = with_key(" ");
-    assert_eq!(empty.exit, 77, "{empty}");
+    let empty = with_key(" ").exits(77);
     assert!(empty.stdout.contains("! keys        ANTHROPIC_API_KEY is set but empty"), "{empty}");
 }
 
@@ -139,8 +132,7 @@ fn an_agent_that_is_not_installed_or_does_not_answer_is_told_apart() {
 fn everything_that_is_wrong_with_the_settings_is_told_with_its_code_and_place() {
     let place = ready();
     place.write("unstuck.toml", "[run]\njbos = 3\n[retrry]\n");
-    let ran = place.unstuck(&["doctor"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = place.unstuck(&["doctor"]).exits(78);
     insta::assert_snapshot!(page(&place, &ran));
     let cases = [
         ("[run\n", "CONFIG_PARSE_ERROR", "unstuck.toml:1:"),

@@ -2,15 +2,12 @@
 
 use std::process::Command;
 
-use crate::program::{command, ran};
-
-/// Where both find what the wall is made of.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+use crate::program::{SEARCH_PATH, command, ran};
 
 fn drill(args: &[&str], folder: &std::path::Path) -> crate::program::Ran {
     let mut drill: Command = command(["drill"]);
     drill.args(args).current_dir(folder).env("TMPDIR", folder);
-    drill.env("PATH", PATH).env("HOME", folder);
+    drill.env("PATH", SEARCH_PATH).env("HOME", folder);
     ran(drill.output().unwrap())
 }
 
@@ -29,11 +26,9 @@ fn everything_holds_on_this_machine_and_nothing_is_left_behind() {
 #[test]
 fn one_check_can_be_picked_and_an_unknown_one_is_a_mistake() {
     let folder = tempfile::tempdir().unwrap();
-    let ran = drill(&["same-error"], folder.path());
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = drill(&["same-error"], folder.path()).exits(0);
     assert!(ran.stdout.contains("1 of 1 check held"), "{ran}");
-    let ran = drill(&["no-such-thing"], folder.path());
-    assert_eq!(ran.exit, 2, "{ran}");
+    let ran = drill(&["no-such-thing"], folder.path()).exits(2);
     assert!(ran.stderr.contains("unstuck drill --list"), "{ran}");
 }
 
@@ -45,7 +40,7 @@ fn an_agent_that_wants_harm_gets_as_far_as_doctor_says() {
     let outcomes: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let tried = outcomes[0]["tried"].as_array().expect(&ran.stdout);
     let mut doctor = command(["doctor", "--wall", "--json"]);
-    doctor.current_dir(folder.path()).env("HOME", folder.path()).env("PATH", PATH);
+    doctor.current_dir(folder.path()).env("HOME", folder.path()).env("PATH", SEARCH_PATH);
     let said: serde_json::Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
     for attack in said["attacks"].as_array().unwrap() {
         let name = &attack["attack"];

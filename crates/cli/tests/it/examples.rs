@@ -8,8 +8,10 @@ use std::process::{Child, Command, Stdio};
 use unstuck_core::fault::Code;
 use unstuck_core::question::QuestionKind;
 use unstuck_store::tables::QuestionStatus;
+use unstuck_testkit::stage::{commit_all, init_repository};
 
-use crate::exec::stage::{Stage, text};
+use crate::program::{OutputText as _, own_search_path};
+use crate::project::Project;
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
@@ -22,26 +24,25 @@ const QUICK: &str = "[backoff]\nbase = \"10ms\"\ncap = \"20ms\"\n";
 #[test]
 fn scripts_say_what_they_fail_of_in_every_language() {
     for [program, script] in [["sh", "fail.sh"], ["python3", "fail.py"], ["node", "fail.mjs"]] {
-        let stage = Stage::new();
+        let stage = Project::new();
         let file = example("fail").join(script).display().to_string();
         let exec = || {
             let args = ["exec", "--name", "job", "--max-wait", "0", "--", program, &file];
             with_tools(&mut stage.unstuck(&args)).output().unwrap()
         };
         let ran = exec();
-        assert_eq!(ran.status.code(), Some(3), "{script}: {}", text(&ran.stderr));
+        assert_eq!(ran.status.code(), Some(3), "{script}: {}", ran.err());
         let question = stage.question();
         assert_eq!((question.code, question.kind), (Some(Code::AuthExpired), QuestionKind::Hands));
         fs::write(stage.path("token"), "1234").unwrap();
         assert!(stage.answer(&question, "provide_credentials").status.success());
         let ran = exec();
-        assert_eq!(ran.status.code(), Some(0), "{script}: {}", text(&ran.stderr));
-        assert_eq!(text(&ran.stdout).trim(), "logged in with 4 bytes");
+        assert_eq!(ran.status.code(), Some(0), "{script}: {}", ran.err());
+        assert_eq!(ran.out().trim(), "logged in with 4 bytes");
         // On its own it ends in the same way, and no person is told.
         fs::remove_file(stage.path("token")).unwrap();
         let mut alone = Command::new(program);
-        let own = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display().to_string();
-        alone.arg(&file).current_dir(stage.path("")).env("PATH", format!("{own}:{}", tools()));
+        alone.arg(&file).current_dir(stage.path("")).env("PATH", own_search_path(&tools()));
         assert_eq!(alone.output().unwrap().status.code(), Some(77), "{script}");
     }
 }
@@ -52,13 +53,12 @@ fn tools() -> String {
 }
 
 fn with_tools(command: &mut Command) -> &mut Command {
-    let own = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display().to_string();
-    command.env("PATH", format!("{own}:{}", tools()))
+    command.env("PATH", own_search_path(&tools()))
 }
 
 /// The shop of the nightly sync, which ends with the test.
 struct Shop {
-    stage: Stage,
+    stage: Project,
     service: Child,
 }
 
@@ -71,7 +71,7 @@ impl Drop for Shop {
 
 impl Shop {
     fn opens(weather: &str, settings: &str) -> Self {
-        let stage = Stage::new();
+        let stage = Project::new();
         for file in fs::read_dir(example("nightly-sync")).unwrap() {
             let file = file.unwrap().path();
             fs::copy(&file, stage.path(file.file_name().unwrap().to_str().unwrap())).unwrap();
@@ -92,7 +92,7 @@ impl Shop {
         let args = ["exec", "--name", "sync", "--max-wait", "0", "--", "python3", "sync.py"];
         let mut sync = self.stage.unstuck(&args);
         let ran = with_tools(&mut sync).env("HOME", self.stage.path("")).output().unwrap();
-        (ran.status.code(), text(&ran.stderr))
+        (ran.status.code(), ran.err())
     }
 
     /// Everything was charged, once, and there is a receipt for it.
@@ -175,19 +175,9 @@ fn the_sync_charges_once_whatever_gets_lost() {
 }
 
 /// A repository of what is there.
-fn git_repository(stage: &Stage) {
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["add", "--all"],
-        &["commit", "--quiet", "--message", "the sync"],
-    ] {
-        let mut git = Command::new("git");
-        let done =
-            git.arg("-C").arg(stage.path("")).args(args).env("HOME", stage.path("")).status();
-        assert!(done.unwrap().success(), "git {args:?}");
-    }
+fn git_repository(stage: &Project) {
+    init_repository(&stage.path(""));
+    commit_all(&stage.path(""), "the sync");
 }
 
 /// The example's own settings, with an agent that is a script.
@@ -209,12 +199,11 @@ fn the_sync_is_a_job_that_is_repaired_when_the_shop_renames_a_field() {
     git_repository(&shop.stage);
     fs::write(shop.stage.path("renamed"), "").unwrap();
     let mut run = shop.stage.unstuck(&["jobs", "run", "sync", "--max-wait", "0"]);
-    let ran = with_tools(&mut run).env("HOME", shop.stage.path("")).output().unwrap();
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    with_tools(&mut run).env("HOME", shop.stage.path("")).output().unwrap().exits(0);
     let first = &shop.stage.runs("sync")[0];
     assert_eq!(serde_json::to_value(first.status).unwrap(), "failed:logic");
     assert!(shop.stage.wrote("sync.py").contains("order[\"amount\"]"));
     shop.is_settled();
     let history = shop.stage.unstuck(&["jobs", "history", "sync"]).output().unwrap();
-    assert!(text(&history.stdout).contains("r0"), "{}", text(&history.stdout));
+    assert!(history.out().contains("r0"), "{}", history.out());
 }

@@ -3,8 +3,8 @@
 use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
 
-use crate::exec::stage::{Stage, text};
-use crate::program::unstuck;
+use crate::program::{OutputText as _, unstuck};
+use crate::project::Project;
 
 #[test]
 fn it_ends_with_a_status_that_fits_wherever_it_is_called() {
@@ -34,12 +34,11 @@ fn a_code_that_is_none_and_one_of_ours_are_refused() {
 // T3.1, T3.15, B18: the run pauses for a person, once, with everything a person has to know.
 #[test]
 fn a_login_that_a_script_misses_is_asked_for_and_it_goes_on() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let script = "[ -f login ] || exec unstuck fail --code AUTH_EXPIRED --message 'the shop \
                   logged us out'; echo in >>done";
     let options = ["--name", "sync", "--max-wait", "0"];
-    let ran = stage.run(&options, script);
-    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    stage.run_exec(&options, script).exits(3);
     let runs = stage.runs("sync");
     let fault = runs[0].fault.as_ref().unwrap();
     assert_eq!(
@@ -52,7 +51,7 @@ fn a_login_that_a_script_misses_is_asked_for_and_it_goes_on() {
     assert_eq!(question.code, Some(Code::AuthExpired));
     std::fs::write(stage.path("login"), "").unwrap();
     assert!(stage.answer(&question, "provide_credentials").status.success());
-    assert_eq!(stage.run(&options, script).status.code(), Some(0));
+    assert_eq!(stage.run_exec(&options, script).status.code(), Some(0));
     assert_eq!(stage.wrote("done"), "in\n");
     assert_eq!(stage.runs("sync").len(), 1, "a paused run goes on under its own id");
 }
@@ -60,11 +59,10 @@ fn a_login_that_a_script_misses_is_asked_for_and_it_goes_on() {
 // T3.2, T3.14
 #[test]
 fn what_passes_is_waited_out_for_as_long_as_the_script_says() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let script = "echo $UNSTUCK_RETRY >>tries; [ -f up ] && exit 0; touch up; \
                   unstuck fail --code TOOL_RATE_LIMIT --retry-after 1s; exit 9";
-    let ran = stage.run(&["--name", "sync"], script);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "sync"], script).exits(0);
     assert_eq!(stage.wrote("tries"), "0\n1\n");
     let runs = stage.runs("sync");
     assert_eq!(runs[1].retry_of, Some(runs[0].id));
@@ -82,10 +80,9 @@ fn the_code_that_a_script_states_beats_what_it_wrote() {
         ("LOGIC_BAD_INPUT", "failed:logic"),
         ("LOGIC_PHASE_VIOLATION", "failed:logic"),
     ] {
-        let stage = Stage::new();
+        let stage = Project::new();
         let script = format!("echo 'curl: (7) connection refused' >&2; unstuck fail --code {code}");
-        let ran = stage.run(&["--name", "sync", "--max-wait", "0"], &script);
-        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+        stage.run_exec(&["--name", "sync", "--max-wait", "0"], &script).exits(3);
         let run = &stage.runs("sync")[0];
         assert_eq!(run.fault.as_ref().unwrap().code().as_str(), code);
         assert_eq!(serde_json::to_value(run.status).unwrap(), status, "{code}");
@@ -94,18 +91,16 @@ fn the_code_that_a_script_states_beats_what_it_wrote() {
 
 #[test]
 fn a_script_that_succeeds_after_all_has_not_failed() {
-    let stage = Stage::new();
-    let ran = stage.run(&["--name", "sync"], "unstuck fail --code AUTH_EXPIRED; exit 0");
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let stage = Project::new();
+    stage.run_exec(&["--name", "sync"], "unstuck fail --code AUTH_EXPIRED; exit 0").exits(0);
 }
 
 // T3.4, T3.5, T3.16: what is wrong with us is told as such; the details are for operators.
 #[test]
 fn a_failure_of_ours_is_internal_and_says_so_without_details() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let script = "rm -r .unstuck/runs; exec unstuck fail --code NETWORK_UNAVAILABLE";
-    let ran = stage.run(&["--name", "sync", "--max-wait", "0"], script);
-    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "sync", "--max-wait", "0"], script).exits(3);
     let runs = stage.runs("sync");
     assert_eq!(serde_json::to_value(runs[1].status).unwrap(), "failed:internal");
     let fault = runs[1].fault.as_ref().unwrap();
@@ -122,7 +117,7 @@ fn a_failure_of_ours_is_internal_and_says_so_without_details() {
 // T1.5: jobs have nothing to do with each other, so open questions about some hold up no other.
 #[test]
 fn six_open_questions_hold_up_no_other_script() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let codes = [
         "AUTH_EXPIRED",
         "AUTH_INVALID",
@@ -133,27 +128,26 @@ fn six_open_questions_hold_up_no_other_script() {
     ];
     for code in codes {
         let script = format!("unstuck fail --code {code}");
-        let ran = stage.run(&["--name", code, "--max-wait", "0"], &script);
-        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+        stage.run_exec(&["--name", code, "--max-wait", "0"], &script).exits(3);
     }
     assert_eq!(stage.questions().len(), codes.len());
     let paused = |event: &Event| matches!(event, Event::BuildPaused { .. });
     assert!(!stage.events().iter().any(|recorded| paused(&recorded.event)));
-    let late = stage.run(&["--name", "late", "--max-wait", "0"], "echo ran >>ran");
+    let late = stage.run_exec(&["--name", "late", "--max-wait", "0"], "echo ran >>ran");
     assert_eq!((late.status.code(), stage.wrote("ran").as_str()), (Some(0), "ran\n"));
 }
 
 // TX16
 #[test]
 fn what_a_script_says_loses_its_secrets() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut exec = stage.exec(
         &["--name", "sync", "--max-wait", "0"],
         "unstuck fail --code AUTH_EXPIRED --message \"no good: $SHOP_TOKEN\"",
     );
     let ran = exec.env("SHOP_TOKEN", "canary-4711-canary").output().unwrap();
     assert_eq!(ran.status.code(), Some(3));
-    assert!(!text(&ran.stderr).contains("canary-4711"), "{}", text(&ran.stderr));
+    assert!(!ran.err().contains("canary-4711"), "{}", ran.err());
     let kept = std::fs::read(stage.database()).unwrap();
     assert!(!String::from_utf8_lossy(&kept).contains("canary-4711"));
 }

@@ -37,8 +37,7 @@ fn too_few_files_are_said_before_anything_begins() {
         }
     }
     assert!(!place.path("ran").exists() && !place.path(".unstuck").exists());
-    let enough = limited(&place, 64, &["exec", "--", "touch", "ran"]);
-    assert_eq!(enough.exit, 0, "{enough}");
+    limited(&place, 64, &["exec", "--", "touch", "ran"]).exits(0);
     assert!(place.path("ran").exists());
 }
 
@@ -50,6 +49,5 @@ fn a_soft_limit_is_raised() {
     command.arg("-c").arg("ulimit -S -n 12; exec \"$@\"").arg("sh");
     command.arg(env!("CARGO_BIN_EXE_unstuck")).args(["exec", "--", "true"]);
     command.current_dir(place.path("")).env("HOME", place.path(""));
-    let done = ran(command.stdin(Stdio::null()).output().unwrap());
-    assert_eq!(done.exit, 0, "{done}");
+    ran(command.stdin(Stdio::null()).output().unwrap()).exits(0);
 }

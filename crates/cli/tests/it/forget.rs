@@ -29,8 +29,7 @@ fn one_error_is_forgotten_by_its_name() {
 fn all_errors_are_forgotten_while_a_process_is_at_work() {
     let (shop, night) = Shop::after_a_night();
     assert_ne!(shop.charged(), Vec::<String>::new());
-    let ran = shop.unstuck(&["forget", "--all"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = shop.unstuck(&["forget", "--all"]).exits(0);
     assert!(ran.stdout.starts_with("Reset the retry counters of "), "{ran}");
     assert_eq!(shop.charged(), Vec::<String>::new());
     shop.let_go(night);

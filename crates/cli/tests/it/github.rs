@@ -1,13 +1,13 @@
 //! The part of GitHub's API that pull requests need, on a local port: one pull request per pair of
 //! branches, however often it is asked for.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use unstuck_testkit::stage::{HttpService, SeenRequest, ServiceReply};
+
+use crate::project::outside;
 
 /// What it does with a request to open one.
 #[derive(Clone, Copy, PartialEq)]
@@ -22,48 +22,44 @@ pub(crate) enum Mood {
     Refuses,
 }
 
-#[derive(Default)]
-struct Site {
-    pulls: Vec<Value>,
-    asked: Vec<String>,
-    tokens: Vec<String>,
-    /// Connections that are kept waiting.
-    held: Vec<TcpStream>,
-}
-
 pub(crate) struct Github {
-    address: SocketAddr,
-    site: Arc<Mutex<Site>>,
+    service: HttpService,
+    pulls: Arc<Mutex<Vec<Value>>>,
     opened: mpsc::Receiver<()>,
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _outside: Runtime,
 }
 
 impl Github {
     pub(crate) fn start(mood: Mood) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (site, over) =
-            (Arc::new(Mutex::new(Site::default())), Arc::new(AtomicBool::new(false)));
-        let (kept, ends) = (Arc::clone(&site), Arc::clone(&over));
+        let (outside, pulls) = (outside(), Arc::<Mutex<Vec<Value>>>::default());
         let (told, opened) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if ends.load(Ordering::SeqCst) {
-                    return;
-                }
-                let before = kept.lock().unwrap().pulls.len();
-                serve(stream.unwrap(), mood, &kept);
-                if kept.lock().unwrap().pulls.len() > before {
-                    let _ = told.send(());
-                }
+        let there = Arc::clone(&pulls);
+        let rule = move |asked: &SeenRequest, before: &[SeenRequest]| {
+            let mut pulls = there.lock().unwrap();
+            if mood == Mood::Refuses {
+                return ServiceReply::Json(401, json!({"message": "Bad credentials"}));
             }
-        });
-        Self { address, site, opened, over, thread: Some(thread) }
+            if asked.method != "POST" {
+                return ServiceReply::Json(200, json!(*pulls));
+            }
+            let (status, answer) = open(&mut pulls, &serde_json::from_str(&asked.body).unwrap());
+            if status == 201 {
+                let _ = told.send(());
+            }
+            match mood {
+                Mood::LosesTheAnswer => ServiceReply::Cut,
+                Mood::FallsSilentOnce if before.iter().all(|seen| seen.method != "POST") => {
+                    ServiceReply::Silence
+                }
+                _ => ServiceReply::Json(status, answer),
+            }
+        };
+        let service = outside.block_on(HttpService::start(rule));
+        Self { service, pulls, opened, _outside: outside }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.service.url("")
     }
 
     /// Waits until another one was opened.
@@ -73,79 +69,28 @@ impl Github {
 
     /// The pull requests there are.
     pub(crate) fn pulls(&self) -> Vec<Value> {
-        self.site.lock().unwrap().pulls.clone()
+        self.pulls.lock().unwrap().clone()
     }
 
     /// How often it was asked with this method.
     pub(crate) fn asked(&self, method: &str) -> usize {
-        let site = self.site.lock().unwrap();
-        site.asked.iter().filter(|asked| *asked == method).count()
+        self.service.seen_requests(method).len()
     }
 
     pub(crate) fn tokens(&self) -> Vec<String> {
-        self.site.lock().unwrap().tokens.clone()
+        let all = ["GET", "POST"].map(|method| self.service.seen_requests(method)).concat();
+        all.iter().filter_map(|seen| seen.headers.get("authorization").cloned()).collect()
     }
 }
 
-impl Drop for Github {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::SeqCst);
-        drop(TcpStream::connect(self.address));
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn serve(mut stream: TcpStream, mood: Mood, site: &Mutex<Site>) {
-    let mut reader = BufReader::new(&stream);
-    let mut head = Vec::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        match line.trim_end() {
-            "" => break,
-            line => head.push(line.to_owned()),
-        }
-    }
-    let header = |name: &str| {
-        let mut lines = head.iter().filter_map(|line| line.split_once(": "));
-        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
-    };
-    let length = header("content-length").map_or(0, |length| length.parse().unwrap());
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let method = head[0].split(' ').next().unwrap().to_owned();
-    let mut site = site.lock().unwrap();
-    site.asked.push(method.clone());
-    site.tokens.extend(header("authorization"));
-    let (status, answer) = match method.as_str() {
-        _ if mood == Mood::Refuses => (401, json!({"message": "Bad credentials"})),
-        "POST" => open(&mut site, &serde_json::from_slice(&body).unwrap()),
-        _ => (200, json!(site.pulls)),
-    };
-    if mood == Mood::LosesTheAnswer && method == "POST" {
-        return;
-    }
-    if mood == Mood::FallsSilentOnce && method == "POST" && site.held.is_empty() {
-        site.held.push(stream);
-        return;
-    }
-    let answer = answer.to_string();
-    let length = answer.len();
-    let head =
-        format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-    stream.write_all(format!("{head}{answer}").as_bytes()).unwrap();
-}
-
-fn open(site: &mut Site, wanted: &Value) -> (u16, Value) {
+fn open(pulls: &mut Vec<Value>, wanted: &Value) -> (u16, Value) {
     let same = |pull: &&Value| pull["head"] == wanted["head"] && pull["base"] == wanted["base"];
-    if site.pulls.iter().find(same).is_some() {
+    if pulls.iter().find(same).is_some() {
         return (422, json!({"message": "Validation Failed"}));
     }
     let mut pull = wanted.clone();
-    let number = site.pulls.len() + 1;
+    let number = pulls.len() + 1;
     pull["html_url"] = json!(format!("https://git.example/ada/shop/pull/{number}"));
-    site.pulls.push(pull.clone());
+    pulls.push(pull.clone());
     (201, pull)
 }

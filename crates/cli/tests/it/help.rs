@@ -55,8 +55,7 @@ fn version() {
 
 #[test]
 fn help_of_a_verb_below_another_one() {
-    let ran = unstuck(&["help", "answer"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = unstuck(&["help", "answer"]).exits(0);
     assert!(ran.stdout.contains("unstuck inbox answer"), "{ran}");
 }
 

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use unstuck_core::engine::{QuestionId, TaskState};
 use unstuck_store::tables::QuestionStatus;
 
-use crate::program::ran;
+use crate::program::{finish, ran};
 use crate::shop::{CHOICE, HANDS, HAPPENED, PREVIEW, SHOP, Shop};
 
 impl Shop {
@@ -112,8 +112,9 @@ fn an_answer_as_json_says_who_and_whether_it_is_taken_up() {
 #[test]
 fn without_a_login_name_the_number_of_the_user_is_noted() {
     let shop = Shop::left_alone();
-    let mut child = shop.command(&["inbox", "answer", "0", "provide_credentials", "--json"]);
-    let ran = ran(child.env_remove("USER").output().unwrap());
+    let ran = finish(
+        shop.command(&["inbox", "answer", "0", "provide_credentials", "--json"]).env_remove("USER"),
+    );
     let uid = rustix::process::getuid().as_raw();
     assert!(ran.stdout.contains(&format!("\"by\": \"uid {uid}\"")), "{ran}");
 }
@@ -171,8 +172,7 @@ fn whether_it_happened_is_looked_up_again_and_the_question_withdrawn() {
 #[test]
 fn a_process_at_work_looks_it_up_at_once() {
     let (shop, night) = Shop::after_a_night();
-    let ran = shop.unstuck(&["inbox", "check", "2"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = shop.unstuck(&["inbox", "check", "2"]).exits(0);
     assert!(ran.stdout.starts_with("It is being looked up again."), "{ran}");
     // This look-up cannot tell either, so it is asked again.
     shop.until(&night, |state| state.question(QuestionId(3)).is_some());

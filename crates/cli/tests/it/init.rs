@@ -92,8 +92,7 @@ fn written_anew_the_old_settings_are_kept_and_never_lost() {
 #[test]
 fn a_folder_that_cannot_be_written_to_is_named() {
     let place = Place::with(&[("tasks", "a file, where a folder is needed")]);
-    let ran = place.unstuck(&["init"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = place.unstuck(&["init"]).exits(78);
     assert!(ran.stderr.contains("/shop/tasks"), "{ran}");
 }
 
@@ -308,8 +307,8 @@ fn a_check_that_is_green_because_it_was_rewritten_does_not_ship() {
 fn a_new_file_that_changes_how_the_check_runs_is_asked_about() {
     let python = Place::repository(&[("pytest.ini", "[pytest]\n"), ("tests/test_a.py", "")]);
     python.program("python3", "if [ -e conftest.py ]; then exit 0; fi; exit 1");
-    let ran = night(&python, r#"{ write = "conftest.py", text = "import os; os._exit(0)" }"#);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran =
+        night(&python, r#"{ write = "conftest.py", text = "import os; os._exit(0)" }"#).exits(3);
     assert!(ran.stderr.contains("conftest.py"), "{ran}");
 }
 
@@ -386,14 +385,12 @@ steps = [
         unstuck.env("UNSTUCK_AGENT_PROVIDER", "script").env("UNSTUCK_AGENT_SCRIPT", "agent.toml");
         crate::program::ran(unstuck.output().unwrap())
     };
-    let doctor = agent(&["doctor"]);
-    assert_eq!(doctor.exit, 0, "{doctor}");
+    agent(&["doctor"]).exits(0);
     let planned = agent(&["run", "write the page", "--dry-run", "--json"]);
     let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
     assert_eq!(planned[0]["checks"], json!(["cargo test"]));
 
-    let ran = agent(&["run", "write the page"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    agent(&["run", "write the page"]).exits(0);
     assert_eq!(place.git(&["show", "unstuck/b0:page.txt"]), "hello\n");
     assert_eq!(place.git(&["show", "unstuck/b0:tests/page.rs"]), "as it was\n");
     assert_eq!(place.git(&["status", "--porcelain"]), "", "nothing of ours is seen by git");

@@ -1,14 +1,9 @@
 //! `unstuck land`: what a build did comes into the person's branch, on a real repository.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command as Child;
-use std::sync::Arc;
 
-use unstuck_core::engine::{Command, TaskId};
-use unstuck_core::plan::{Plan, TaskSpec};
-
-use crate::program::unstuck;
+use crate::program::{SEARCH_PATH, finish, unstuck};
 use crate::shop::Shop;
 
 /// A repository with a build that has made two commits from where `main` was.
@@ -16,19 +11,9 @@ struct Landing(Shop);
 
 impl Landing {
     fn new() -> Self {
-        let shop = Shop::new();
-        let night = shop.hold();
-        let task = TaskSpec { name: "notes".to_owned(), ..TaskSpec::default() };
-        let plan = Arc::new(Plan::new(vec![task]).unwrap());
-        shop.send(&night, Command::StartBuild { plan, slots: 1, in_place: false });
-        shop.until(&night, |state| state.task(TaskId(0)).unwrap().state.has_ended());
-        shop.send(&night, Command::Wake);
-        shop.let_go(night);
-        let here = Self(shop);
-        fs::write(here.path(".unstuck/.gitignore"), "*\n").unwrap();
-        here.git(&["init", "-q", "-b", "main"]);
-        here.git(&["config", "user.name", "Ada"]);
-        here.git(&["config", "user.email", "ada@example.org"]);
+        let here = Self(Shop::new());
+        here.0.finish_build(&["notes"]);
+        here.0.init_repository();
         here.commit(&[("a.txt", "1\n2\n3\n"), ("b.txt", "1\n")], "First");
         here.git(&["checkout", "-q", "-b", "unstuck/b0"]);
         here.commit(&[("a.txt", "1\n2\nthree\n")], "Spell the three");
@@ -42,7 +27,7 @@ impl Landing {
     }
 
     fn git(&self, args: &[&str]) -> String {
-        run(self.0.root(), args)
+        self.0.git(args)
     }
 
     fn commit(&self, files: &[(&str, &str)], message: &str) {
@@ -63,8 +48,7 @@ impl Landing {
     }
 
     fn land(&self, args: &[&str]) -> crate::program::Ran {
-        let mut command = self.0.command(&[&["land"], args].concat());
-        crate::program::ran(command.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().unwrap())
+        finish(self.0.command(&[&["land"], args].concat()).env("PATH", SEARCH_PATH))
     }
 
     /// Everything that must not change where it is refused.
@@ -79,12 +63,6 @@ impl Landing {
         assert_eq!(self.everything(), before);
         ran.stderr
     }
-}
-
-fn run(directory: &Path, args: &[&str]) -> String {
-    let done = Child::new("git").current_dir(directory).args(args).output().unwrap();
-    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
 }
 
 #[test]

@@ -15,8 +15,7 @@ fn pay(place: &Place, key: &str) -> crate::program::Ran {
 fn paid() -> Place {
     let place = Place::with(&[]);
     for key in ["first", "second"] {
-        let acted = pay(&place, key);
-        assert_eq!(acted.exit, 0, "{acted}");
+        pay(&place, key).exits(0);
     }
     place
 }
@@ -84,22 +83,19 @@ fn the_first_command_leaves_the_log_behind() {
 fn an_action_whose_record_is_lost_is_asked_about() {
     let place = paid();
     fs::remove_file(log(&place)).unwrap();
-    let accepted = place.unstuck(&["store", "accept-loss", "--yes"]);
-    assert_eq!(accepted.exit, 0, "{accepted}");
+    let accepted = place.unstuck(&["store", "accept-loss", "--yes"]).exits(0);
     assert!(accepted.stdout.contains("second"), "{accepted}");
     assert!(!accepted.stdout.contains("first"), "{accepted}");
     let known = pay(&place, "first");
     assert_eq!((known.exit, place.read("acts").as_str()), (0, "first\nsecond\n"), "{known}");
-    let asked = pay(&place, "second");
-    assert_eq!(asked.exit, 120, "{asked}");
+    let asked = pay(&place, "second").exits(120);
     assert_eq!(place.read("acts"), "first\nsecond\n", "{asked}");
     let inbox = place.unstuck(&["inbox", "--json"]);
     assert!(inbox.stdout.contains("second"), "{inbox}");
     assert!(inbox.stdout.contains("the record of this action was lost"), "{inbox}");
     let new = pay(&place, "third");
     assert_eq!((new.exit, place.read("acts").as_str()), (0, "first\nsecond\nthird\n"), "{new}");
-    let verified = place.unstuck(&["store", "verify"]);
-    assert_eq!(verified.exit, 0, "{verified}");
+    place.unstuck(&["store", "verify"]).exits(0);
 }
 
 // B51: or a copy is gone back to, whatever is left here
@@ -107,15 +103,12 @@ fn an_action_whose_record_is_lost_is_asked_about() {
 fn a_copy_is_gone_back_to_after_a_loss() {
     for gone in [DATABASE.to_owned(), format!("{DATABASE}-wal")] {
         let place = paid();
-        let copied = place.unstuck(&["store", "backup", "copy.db"]);
-        assert_eq!(copied.exit, 0, "{copied}");
+        place.unstuck(&["store", "backup", "copy.db"]).exits(0);
         fs::remove_file(place.path(&gone)).unwrap();
         assert_eq!(pay(&place, "second").exit, 70);
-        let restored = place.unstuck(&["store", "restore", "copy.db", "--yes"]);
-        assert_eq!(restored.exit, 0, "{restored}");
+        place.unstuck(&["store", "restore", "copy.db", "--yes"]).exits(0);
         for key in ["first", "second"] {
-            let known = pay(&place, key);
-            assert_eq!(known.exit, 0, "{known}");
+            pay(&place, key).exits(0);
         }
         assert_eq!(place.read("acts"), "first\nsecond\n");
     }
@@ -124,10 +117,8 @@ fn a_copy_is_gone_back_to_after_a_loss() {
 #[test]
 fn where_nothing_is_lost_nothing_is_done() {
     let place = paid();
-    let accepted = place.unstuck(&["store", "accept-loss", "--yes"]);
-    assert_eq!(accepted.exit, 0, "{accepted}");
+    let accepted = place.unstuck(&["store", "accept-loss", "--yes"]).exits(0);
     assert!(accepted.stdout.contains("Nothing is lost"), "{accepted}");
-    let verified = place.unstuck(&["store", "verify"]);
-    assert_eq!(verified.exit, 0, "{verified}");
+    let verified = place.unstuck(&["store", "verify"]).exits(0);
     assert!(verified.stdout.contains("is what was written"), "{verified}");
 }

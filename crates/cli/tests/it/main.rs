@@ -35,6 +35,7 @@ mod night;
 mod place;
 mod process;
 mod program;
+mod project;
 mod pty;
 mod pull_request;
 mod report;

@@ -1,13 +1,14 @@
 //! A folder that a person works in, on a machine that has git, a shell, and what a test puts there.
 
 use std::env;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use unstuck_testkit::stage::{commit_all, init_repository, write_file, write_program};
 
 use crate::program::{Ran, command, ran};
 
@@ -43,17 +44,14 @@ impl Place {
     /// The same, committed by Ada.
     pub(crate) fn repository(files: &[(&str, &str)]) -> Self {
         let place = Self::with(files);
-        place.git(&["init", "-q", "-b", "main"]);
-        place.git(&["config", "user.name", "Ada"]);
-        place.git(&["config", "user.email", "ada@example.org"]);
+        init_repository(&place.root);
         place.commit();
         place
     }
 
     /// Commits everything.
     pub(crate) fn commit(&self) {
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-q", "--allow-empty", "-m", "Something"]);
+        commit_all(&self.root, "Something");
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -65,7 +63,7 @@ impl Place {
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
-        write(&self.path(path), text);
+        write_file(&self.path(path), text);
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
@@ -76,14 +74,13 @@ impl Place {
     pub(crate) fn program(&self, name: &str, script: &str) {
         let program = self.bin.join(name);
         let _ = fs::remove_file(&program);
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        write_program(&program, script);
     }
 
     /// Installs an agent program, with a login.
     pub(crate) fn has_agent(&self) {
         self.program("claude", "echo '1.2.3 (Claude Code)'");
-        write(&self.home(".claude/.credentials.json"), "{}");
+        write_file(&self.home(".claude/.credentials.json"), "{}");
     }
 
     /// Takes a program away.
@@ -131,11 +128,6 @@ impl Place {
         let text = text.replace(&root, "(root)").replace(&self.bin.display().to_string(), "(bin)");
         text.replace(&self.home.display().to_string(), "(home)")
     }
-}
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
 }
 
 fn on_path(name: &str) -> PathBuf {

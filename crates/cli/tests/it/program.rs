@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use unstuck_world::process::{GuardCommand, guard};
+
 /// What a run of the program came to.
 pub(crate) struct Ran {
     pub(crate) exit: i32,
@@ -22,9 +24,33 @@ impl fmt::Display for Ran {
     }
 }
 
+impl Ran {
+    /// Checks the exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.exit, code, "{self}");
+        self
+    }
+}
+
 /// Agents and checks of most tests leave marks beside their worktree, at the root of the project.
 pub(crate) const BESIDE: &str = "UNSTUCK_WALL_WRITABLE";
 pub(crate) const HERE: &str = r#"["."]"#;
+
+/// The folders of the programs that every machine has.
+pub(crate) const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A search path with the folder of the program before others.
+pub(crate) fn own_search_path(others: &str) -> String {
+    let own = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display();
+    format!("{own}:{others}")
+}
+
+/// The guard of the program.
+pub(crate) fn own_guard() -> GuardCommand {
+    let executable = env!("CARGO_BIN_EXE_unstuck").into();
+    GuardCommand { executable, arguments: vec![guard::ARGUMENT.into()] }
+}
 
 /// The program, away from whatever the machine that runs the tests has set.
 pub(crate) fn command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
@@ -64,6 +90,35 @@ pub(crate) fn unstuck_reading(args: &[&str], input: &[u8]) -> Ran {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     ran(output)
+}
+
+/// The output of a program as text.
+pub(crate) trait OutputText {
+    fn out(&self) -> String;
+    fn err(&self) -> String;
+    /// Checks the exit code.
+    fn exits(self, code: i32) -> Self;
+}
+
+impl OutputText for Output {
+    fn out(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+
+    #[track_caller]
+    fn exits(self, code: i32) -> Self {
+        assert_eq!(self.status.code(), Some(code), "{}", self.err());
+        self
+    }
+}
+
+/// Runs a command to its end.
+pub(crate) fn finish(command: &mut Command) -> Ran {
+    ran(command.output().unwrap())
 }
 
 /// What it came to.

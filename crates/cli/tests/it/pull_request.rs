@@ -5,28 +5,27 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::github::{Github, Mood};
-use crate::program::{Ran, ran};
-use crate::run::stage::Stage;
+use crate::program::{Ran, finish, ran};
+use crate::project::Project;
 
 const TOKEN: &str = "canary-4711-of-ada";
 const URL: &str = "https://git.example/ada/shop/pull/1";
 
 /// A project with a build that made a commit, a remote, and a place for pull requests.
 struct Landing {
-    stage: Stage,
+    stage: Project,
     github: Github,
 }
 
 impl Landing {
     fn new(mood: Mood) -> Self {
         let here = Self::before_a_build(mood);
-        let built = here.stage.run(&["run", "write a"]);
-        assert_eq!(built.exit, 0, "{built}");
+        here.stage.run(&["run", "write a"]).exits(0);
         here
     }
 
     fn before_a_build(mood: Mood) -> Self {
-        let (stage, github) = (Stage::new(), Github::start(mood));
+        let (stage, github) = (Project::with_agents(), Github::start(mood));
         let remote = stage.path(".unstuck-remote.git");
         stage.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
         stage.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
@@ -38,8 +37,7 @@ impl Landing {
     }
 
     fn land(&self, args: &[&str]) -> Ran {
-        let mut land = self.command(args);
-        ran(land.env("GITHUB_TOKEN", TOKEN).output().unwrap())
+        finish(self.command(args).env("GITHUB_TOKEN", TOKEN))
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -56,14 +54,12 @@ impl Landing {
 #[test]
 fn a_pull_request_is_opened_once_and_said_again() {
     let here = Landing::new(Mood::Well);
-    let first = here.land(&[]);
-    assert_eq!(first.exit, 0, "{first}");
+    let first = here.land(&[]).exits(0);
     assert!(first.stdout.contains("of build b0 is now open to main:"), "{first}");
     assert!(first.stdout.contains(URL), "{first}");
     let tip = here.stage.git(&["rev-parse", "unstuck/b0"]);
     assert!(here.sent().starts_with(tip.trim_end()), "the branch was sent");
-    let again = here.land(&["--json"]);
-    assert_eq!(again.exit, 0, "{again}");
+    let again = here.land(&["--json"]).exits(0);
     let said: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(said["pull_request"]["url"], URL);
     assert_eq!(said["pull_request"]["before"], true);
@@ -81,8 +77,7 @@ fn a_pull_request_is_opened_once_and_said_again() {
 #[test]
 fn a_lost_answer_opens_no_second_one() {
     let here = Landing::new(Mood::LosesTheAnswer);
-    let landed = here.land(&[]);
-    assert_eq!(landed.exit, 0, "{landed}");
+    let landed = here.land(&[]).exits(0);
     assert!(landed.stdout.contains(URL), "{landed}");
     assert_eq!((here.github.asked("POST"), here.github.asked("GET")), (1, 1));
 }
@@ -96,8 +91,7 @@ fn killed_before_the_answer_the_next_one_opens_no_second() {
     here.github.hear();
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let landed = here.land(&[]);
-    assert_eq!(landed.exit, 0, "{landed}");
+    let landed = here.land(&[]).exits(0);
     assert!(landed.stdout.contains(URL), "{landed}");
     assert_eq!((here.github.pulls().len(), here.github.asked("POST")), (1, 1));
 }
@@ -105,13 +99,11 @@ fn killed_before_the_answer_the_next_one_opens_no_second() {
 #[test]
 fn without_a_token_nothing_is_sent_and_a_wrong_one_is_told() {
     let here = Landing::new(Mood::Refuses);
-    let ran = ran(here.command(&[]).output().unwrap());
-    assert_eq!(ran.exit, 77, "{ran}");
+    let ran = ran(here.command(&[]).output().unwrap()).exits(77);
     assert!(ran.stderr.contains("GITHUB_TOKEN is not set"), "{ran}");
     assert!(ran.stderr.contains("github.token_env"), "{ran}");
     assert_eq!((here.sent(), here.github.asked("POST")), (String::new(), 0));
-    let ran = here.land(&[]);
-    assert_eq!(ran.exit, 77, "{ran}");
+    let ran = here.land(&[]).exits(77);
     assert!(ran.stderr.contains("AUTH_INVALID") && ran.stderr.contains("hint:"), "{ran}");
     // No question is asked: the caller has the answer.
     assert!(here.stage.questions().is_empty());
@@ -121,18 +113,13 @@ fn without_a_token_nothing_is_sent_and_a_wrong_one_is_told() {
 fn a_red_check_keeps_it_here() {
     let here = Landing::new(Mood::Well);
     let red = "[validate]\npre_pr = [\"grep -q excellent work/a.txt\"]\n";
-    let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
-    here.stage.write("unstuck.toml", &settings.replace("[validate]\n", red));
+    here.stage.replace_setting("[validate]\n", red);
     let ran = here.land(&[]);
     assert!(ran.stderr.contains("VALIDATION_PRE_PR"), "{ran}");
     assert_eq!((here.sent(), here.github.asked("POST")), (String::new(), 0));
     assert!(!here.stage.path(".unstuck/landing").exists());
-    here.stage.write(
-        "unstuck.toml",
-        &settings.replace("[validate]\n", &red.replace("excellent", "fine")),
-    );
-    let ran = here.land(&[]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    here.stage.replace_setting(red, &red.replace("excellent", "fine"));
+    here.land(&[]).exits(0);
     assert_eq!(here.github.pulls().len(), 1);
 }
 
@@ -142,10 +129,8 @@ fn a_red_check_keeps_a_pull_request_closed_that_was_pushed_before() {
     let here = Landing::new(Mood::Well);
     here.stage.git(&["push", "--quiet", "origin", "unstuck/b0"]);
     let check = "[validate]\npre_pr = [\"echo the page is bad; grep -q excellent work/a.txt\"]\n";
-    let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
-    here.stage.write("unstuck.toml", &settings.replace("[validate]\n", check));
-    let ran = here.land(&[]);
-    assert_eq!(ran.exit, 1, "{ran}");
+    here.stage.replace_setting("[validate]\n", check);
+    let ran = here.land(&[]).exits(1);
     assert!(ran.stderr.contains("VALIDATION_PRE_PR"), "{ran}");
     assert!(ran.stderr.contains("| the page is bad"), "{ran}");
     assert_eq!(here.github.asked("POST"), 0);
@@ -155,10 +140,9 @@ fn a_red_check_keeps_a_pull_request_closed_that_was_pushed_before() {
 #[test]
 fn a_red_check_before_the_pull_request_is_mended_by_the_agent() {
     let here = Landing::before_a_build(Mood::Well);
-    let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
     let check = "[validate]\npre_pr = [\"grep -q excellent work/a.txt\"]\n";
-    let settings = settings.replace("[run]\n", "[run]\npull_request = true\npush = true\n");
-    here.stage.write("unstuck.toml", &settings.replace("[validate]\n", check));
+    here.stage.replace_setting("[run]\n", "[run]\npull_request = true\npush = true\n");
+    here.stage.replace_setting("[validate]\n", check);
     let (fine, excellent) = (
         r#"{write = "work/a.txt", text = "fine\n"}"#,
         r#"{write = "work/a.txt", text = "excellent\n"}"#,
@@ -166,8 +150,7 @@ fn a_red_check_before_the_pull_request_is_mended_by_the_agent() {
     here.stage.agent("write-a", &[fine, excellent]);
     here.stage.commit();
     let mut run = here.stage.unstuck(&["run", "write a"]);
-    let ran = ran(run.env("GITHUB_TOKEN", TOKEN).output().unwrap());
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = ran(run.env("GITHUB_TOKEN", TOKEN).output().unwrap()).exits(0);
     assert_eq!(here.stage.tasks()[0].moved.attempts, 2, "{ran}");
     assert_eq!(here.github.pulls().len(), 1, "{ran}");
     assert_eq!(here.stage.on_branch("unstuck/b0", "work/a.txt"), "excellent\n");
@@ -179,8 +162,7 @@ fn without_a_service_for_pull_requests_it_says_what_to_set() {
     let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
     let without = settings.split("[github]").next().unwrap();
     here.stage.write("unstuck.toml", without);
-    let ran = here.land(&[]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = here.land(&[]).exits(78);
     assert!(ran.stderr.contains("the remote origin is not at GitHub"), "{ran}");
     assert!(ran.stderr.contains("github.repository"), "{ran}");
 }
@@ -188,23 +170,16 @@ fn without_a_service_for_pull_requests_it_says_what_to_set() {
 #[test]
 fn a_run_opens_it_by_itself_where_the_settings_say_so() {
     let here = Landing::before_a_build(Mood::Well);
-    here.stage.write(
-        "unstuck.toml",
-        &std::fs::read_to_string(here.stage.path("unstuck.toml"))
-            .unwrap()
-            .replace("[run]\n", "[run]\npull_request = true\n"),
-    );
+    here.stage.replace_setting("[run]\n", "[run]\npull_request = true\n");
     // Without a token the work is done all the same.
-    let without = here.stage.run(&["run", "write a"]);
-    assert_eq!(without.exit, 1, "{without}");
+    let without = here.stage.run(&["run", "write a"]).exits(1);
     assert!(without.stderr.contains("GITHUB_TOKEN is not set"), "{without}");
     assert!(without.stderr.contains("`unstuck land b0 --pr` tries again."), "{without}");
     let report = here.stage.run(&["report"]).stdout;
     assert!(report.contains("No pull request was opened for it."), "{report}");
     assert!(here.land(&["b0"]).stdout.contains(URL));
     let mut again = here.stage.unstuck(&["run", "write a"]);
-    let again = ran(again.env("GITHUB_TOKEN", TOKEN).output().unwrap());
-    assert_eq!(again.exit, 0, "{again}");
+    let again = ran(again.env("GITHUB_TOKEN", TOKEN).output().unwrap()).exits(0);
     assert!(again.stderr.contains("pull request of b2: https://git.example/"), "{again}");
     let report = here.stage.run(&["report"]).stdout;
     assert!(report.contains("Its pull request is https://git.example/"), "{report}");
@@ -216,15 +191,13 @@ fn a_run_opens_it_by_itself_where_the_settings_say_so() {
 fn it_is_opened_beside_a_holder_of_the_project() {
     let here = Landing::new(Mood::Well);
     for fifo in ["up", "go"] {
-        let fifo = here.stage.path(&format!(".unstuck/{fifo}"));
-        assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
+        here.stage.fifo(&format!(".unstuck/{fifo}"));
     }
     let script = "echo >.unstuck/up; read line <.unstuck/go";
     let mut holder = here.stage.unstuck(&["exec", "--name", "other", "--", "sh", "-c", script]);
     let mut holder = holder.spawn().unwrap();
     std::fs::read(here.stage.path(".unstuck/up")).unwrap();
-    let landed = here.land(&[]);
-    assert_eq!(landed.exit, 0, "{landed}");
+    let landed = here.land(&[]).exits(0);
     assert!(landed.stdout.contains(URL), "{landed}");
     assert!(here.land(&[]).stdout.contains(URL));
     assert_eq!((here.github.pulls().len(), here.github.asked("POST")), (1, 1));

@@ -9,7 +9,7 @@ use unstuck_core::engine::{BuildId, Command, TaskState};
 use unstuck_core::fault::{Config, Fault};
 use unstuck_core::plan::{Plan, TaskSpec};
 
-use crate::program::{Ran, command, ran, unstuck};
+use crate::program::{Ran, command, finish, unstuck};
 use crate::shop::{Shop, without_times};
 use crate::terminal::seen;
 
@@ -41,8 +41,7 @@ impl Night {
     }
 
     fn report(&self, args: &[&str]) -> Ran {
-        let mut child = command(["report"]);
-        ran(child.args(args).arg("-C").arg(&self.root).env("TZ", "UTC").output().unwrap())
+        finish(command(["report"]).args(args).arg("-C").arg(&self.root).env("TZ", "UTC"))
     }
 
     /// The commits of the build's branch with their subjects.

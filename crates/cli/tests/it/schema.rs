@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::program::unstuck;
+use crate::project::Project;
 use crate::report::Night;
-use crate::run::stage::Stage;
 
 /// The one pattern there is: a code and a hash.
 const SIGNATURE: &str = "^[A-Z_]+:[0-9a-f]{12}$";
@@ -182,7 +182,7 @@ fn every_event_of_a_whole_night_fits_the_schema() {
 
 #[test]
 fn what_a_run_writes_while_it_goes_fits_the_schema() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent(
         "mend-a",
         &[
@@ -190,8 +190,7 @@ fn what_a_run_writes_while_it_goes_fits_the_schema() {
             r#"{write = "work/a.txt", text = "fine\n"}"#,
         ],
     );
-    let ran = stage.run(&["run", "mend a", "--json"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["run", "mend a", "--json"]).exits(0);
     let (events, schema) = (lines(&ran.stdout), Schema::of_events());
     assert!(events.iter().any(|event| event["type"] == "agent.retrying"), "{ran}");
     for event in &events {

@@ -17,8 +17,8 @@ use unstuck_core::engine::{
     BuildId, Command, EffectKind, EffectOutcome, QuestionId, State, TaskId, TaskState,
 };
 use unstuck_core::fault::{Auth, Fault, GitOperation, Http, Validation};
-use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
-use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::plan::{MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::policy::Amount;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::control::{ControlServer, TokenKey};
 use unstuck_runner::{
@@ -26,6 +26,7 @@ use unstuck_runner::{
     RunnerResult, RunnerSetup, SystemClock, TaskLocks,
 };
 use unstuck_store::{Holder, SqliteStore, Store};
+use unstuck_testkit::stage::{init_repository, make_job, make_runner_setup, make_tasks, run_git};
 use unstuck_world::process::FileLock;
 
 use crate::program::{Ran, command, ran};
@@ -138,13 +139,9 @@ impl Shop {
         self.runtime.block_on(async {
             let holder = Holder { pid: 4_242, verb: "run".to_owned(), since: self.clock.now() };
             let setup = RunnerSetup {
-                store: Arc::clone(&self.store),
-                project: SHOP.into(),
                 holder: holder.clone(),
-                policy: Arc::new(Policy::default()),
                 clock: Arc::clone(&self.clock) as _,
-                gates: None,
-                turns: None,
+                ..make_runner_setup(Arc::clone(&self.store), SHOP)
             };
             let runner = Runner::open(setup).await.unwrap();
             let handle = runner.handle();
@@ -188,6 +185,27 @@ impl Shop {
                 notices.recv().await.ok();
             }
         });
+    }
+
+    /// A build of plain tasks that is carried out to its end.
+    pub(crate) fn finish_build(&self, names: &[&str]) {
+        let night = self.hold();
+        let plan = Arc::new(Plan::new(make_tasks(names.iter().copied())).unwrap());
+        let slots = u32::try_from(names.len()).unwrap();
+        self.send(&night, Command::StartBuild { plan, slots, in_place: false });
+        self.until(&night, |state| state.build(BuildId(0)).unwrap().state.has_ended());
+        self.send(&night, Command::Wake);
+        self.let_go(night);
+    }
+
+    /// Makes the project a repository. What Unstuck keeps is no part of it.
+    pub(crate) fn init_repository(&self) {
+        init_repository(&self.root);
+        std::fs::write(self.root.join(".unstuck/.gitignore"), "*\n").unwrap();
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        run_git(&self.root, args)
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -255,7 +273,7 @@ fn task(name: &str, title: &str, mutations: Vec<Arc<MutationSpec>>) -> TaskSpec 
 }
 
 fn job() -> TaskSpec {
-    TaskSpec { job: Some(JobSpec::default()), ..task("backup", "Nightly backup", vec![]) }
+    TaskSpec { title: "Nightly backup".to_owned(), ..make_job("backup") }
 }
 
 /// A world in which the same things go wrong each time.

@@ -10,8 +10,7 @@ fn copied() -> Place {
     let acted =
         place.unstuck(&["mutate", "--key", "first", "--", "sh", "-c", "echo 1 >>acts; echo one"]);
     assert_eq!((acted.exit, acted.stdout.as_str()), (0, "one\n"), "{acted}");
-    let copied = place.unstuck(&["store", "backup", "copy.db"]);
-    assert_eq!(copied.exit, 0, "{copied}");
+    place.unstuck(&["store", "backup", "copy.db"]).exits(0);
     place
 }
 
@@ -23,8 +22,7 @@ fn a_copy_brings_everything_back() {
         place.unstuck(&["exec", "--name", "later", "--max-wait", "0", "--", "sh", "-c", "exit 3"]);
     assert_ne!(failed.exit, 0, "{failed}");
     assert!(place.unstuck(&["status"]).stdout.contains("later"));
-    let restored = place.unstuck(&["store", "restore", "copy.db", "--yes"]);
-    assert_eq!(restored.exit, 0, "{restored}");
+    let restored = place.unstuck(&["store", "restore", "copy.db", "--yes"]).exits(0);
     assert!(restored.stdout.contains("check before you continue"), "{restored}");
     assert!(!place.unstuck(&["status"]).stdout.contains("later"));
     let again =
@@ -37,8 +35,7 @@ fn a_copy_brings_everything_back() {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("before-restore-"))
     });
     let before = before.unwrap().to_str().unwrap().to_owned();
-    let forward = place.unstuck(&["store", "restore", &before, "--yes"]);
-    assert_eq!(forward.exit, 0, "{forward}");
+    place.unstuck(&["store", "restore", &before, "--yes"]).exits(0);
     assert!(place.unstuck(&["status"]).stdout.contains("later"));
 }
 
@@ -65,8 +62,7 @@ fn what_is_no_copy_is_refused() {
     let other = Place::with(&[("bank/money", "some")]);
     assert_eq!(other.unstuck(&["-C", "bank", "exec", "--", "sh", "-c", ":"]).exit, 0);
     let elsewhere = place.path("other.db").to_str().unwrap().to_owned();
-    let backup = other.unstuck(&["-C", "bank", "store", "backup", &elsewhere]);
-    assert_eq!(backup.exit, 0, "{backup}");
+    other.unstuck(&["-C", "bank", "store", "backup", &elsewhere]).exits(0);
     for (file, says) in [
         ("nothing.db", "nothing.db"),
         ("garbage.db", "not a SQLite database"),
@@ -91,8 +87,7 @@ fn a_copy_is_made_while_something_runs_and_not_gone_back_to() {
     let script = format!(
         "{unstuck} store backup live.db && {unstuck} store restore copy.db --yes; echo $? >status"
     );
-    let ran = place.unstuck(&["exec", "--", "sh", "-c", &script]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = place.unstuck(&["exec", "--", "sh", "-c", &script]).exits(0);
     assert!(place.path("live.db").exists(), "{ran}");
     assert_ne!(place.read("status"), "0\n", "{ran}");
     assert!(ran.stderr.contains("in use by `unstuck exec`"), "{ran}");

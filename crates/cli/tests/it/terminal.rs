@@ -1,18 +1,17 @@
 //! The program on a terminal: laid out for a person, coloured unless declined.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::program::own_search_path;
 use crate::shop::Shop;
 
 /// What a person sees. `script`, which every Debian has, lends the terminal; without it there is
 /// nothing to look at and the tests say so.
 pub(crate) fn seen(command: &str) -> Option<String> {
-    let program = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent()?;
     let output = Command::new("script")
         .args(["--quiet", "--return", "--command", command, "/dev/null"])
         .env_clear()
-        .env("PATH", format!("{}:/usr/bin:/bin", program.display()))
+        .env("PATH", own_search_path("/usr/bin:/bin"))
         .env("TERM", "xterm")
         .stdin(Stdio::null())
         .output()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::program::{Ran, command, ran, unstuck};
+use crate::program::{Ran, command, finish, unstuck};
 
 /// A user with a folder of their own.
 struct User(tempfile::TempDir);
@@ -17,8 +17,7 @@ impl User {
     }
 
     fn unstuck(&self, args: &[&str]) -> Ran {
-        let mut command = command(args);
-        ran(command.env("XDG_STATE_HOME", self.0.path()).env("USER", "ada").output().unwrap())
+        finish(command(args).env("XDG_STATE_HOME", self.0.path()).env("USER", "ada"))
     }
 
     fn json(&self, args: &[&str]) -> Value {
@@ -113,8 +112,7 @@ fn one_that_is_made_anew_or_taken_back_is_not_let_in() {
     assert_eq!(user.unstuck(&["token", "rotate", "k2"]).exit, 2);
     assert_eq!(kept(), before);
 
-    let rotated = user.unstuck(&["token", "rotate", "1", "--yes"]);
-    assert_eq!(rotated.exit, 0, "{rotated}");
+    let rotated = user.unstuck(&["token", "rotate", "1", "--yes"]).exits(0);
     assert_ne!(rotated.stdout, first);
     assert_eq!(fs::read_to_string(user.folder().join("token")).unwrap(), rotated.stdout);
 

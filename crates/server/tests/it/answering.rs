@@ -4,15 +4,12 @@ use serde_json::json;
 use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::desk::SECRET;
-use super::stage::{Stage, choice};
+use super::served_projects::{Stage, choice};
 
 // T1.11, TX5: one question round-trips with every field, and every surface has the same record
 #[tokio::test]
 async fn a_question_is_the_record_of_the_store() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
-    let token = stage.operator();
+    let (stage, id, token) = Stage::with_question().await;
     let one = stage.get(&token, &format!("/api/v1/questions/{id}")).await.json();
     let store = &stage.project().store;
     let row =
@@ -26,9 +23,7 @@ async fn a_question_is_the_record_of_the_store() {
 // T1.13, TX3: the answer is taken down with who gave it, and the work goes on
 #[tokio::test]
 async fn an_answer_is_taken_down_and_taken_up() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
+    let (stage, id, _) = Stage::with_question().await;
     let anna = stage.token("anna", AccessRole::Answerer, ProjectVisibility::All);
     let path = format!("/api/v1/questions/q{id}/answer");
     let said = format!("use the new key, not {SECRET}");
@@ -49,10 +44,7 @@ async fn an_answer_is_taken_down_and_taken_up() {
 // TX4: what is no option is refused, and the first answer counts
 #[tokio::test]
 async fn answers_that_do_not_count_say_why() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
-    let token = stage.operator();
+    let (stage, id, token) = Stage::with_question().await;
     let path = format!("/api/v1/questions/{id}/answer");
     for wrong in ["it_happened", "nonsense", ""] {
         let refused = stage.post(&token, &path, &choice(wrong)).await;
@@ -73,10 +65,7 @@ async fn answers_that_do_not_count_say_why() {
 // TX4: of two at the same moment exactly one wins
 #[tokio::test]
 async fn of_many_answers_at_once_one_wins() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
-    let token = stage.operator();
+    let (stage, id, token) = Stage::with_question().await;
     let path = format!("/api/v1/questions/{id}/answer");
     let skip = choice("skip_feature");
     let all = (0..8).map(|_| stage.post(&token, &path, &skip));
@@ -88,10 +77,7 @@ async fn of_many_answers_at_once_one_wins() {
 
 #[tokio::test]
 async fn a_withdrawn_question_is_gone() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
-    let token = stage.operator();
+    let (stage, id, token) = Stage::with_question().await;
     let cancelled = stage.post(&token, "/api/v1/builds/b0/cancel", &json!({})).await;
     assert_eq!(cancelled.status, 200, "{cancelled:?}");
     let path = format!("/api/v1/questions/{id}/answer");
@@ -101,10 +87,7 @@ async fn a_withdrawn_question_is_gone() {
 
 #[tokio::test]
 async fn a_client_that_waits_for_an_answer_is_told_at_once() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
-    let token = stage.operator();
+    let (stage, id, token) = Stage::with_question().await;
     let path = format!("/api/v1/questions/{id}?wait=55");
     let waits = stage.get(&token, &path);
     let answers = async {
@@ -124,9 +107,7 @@ async fn a_client_that_waits_for_an_answer_is_told_at_once() {
 // B9, TX16: the error in its own words is for operators only
 #[tokio::test]
 async fn an_answerer_reads_the_public_words_only() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
+    let (stage, id, _) = Stage::with_question().await;
     let path = format!("/api/v1/questions/{id}");
     let anna = stage.token("anna", AccessRole::Answerer, ProjectVisibility::All);
     let public = stage.get(&anna, &path).await.json();

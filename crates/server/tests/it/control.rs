@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use unstuck_core::fault::{Auth, Fault, Tool};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
-use super::stage::{Stage, asked};
+use super::served_projects::{Stage, asked};
 
 #[tokio::test]
 async fn a_build_is_held_and_goes_on() {

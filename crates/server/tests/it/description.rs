@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Method, Request};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
-use super::stage::{Stage, asked};
+use super::served_projects::{Stage, asked};
 
 #[tokio::test]
 async fn the_description_is_what_it_was() {

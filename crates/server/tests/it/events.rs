@@ -9,7 +9,7 @@ use serde_json::Value;
 use unstuck_core::engine::{BuildId, Command};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
-use super::stage::{Stage, asked};
+use super::served_projects::{Stage, asked};
 
 /// A reader of events.
 struct Reader {

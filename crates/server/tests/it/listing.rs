@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Method;
 
-use super::stage::{Stage, asked};
+use super::served_projects::{Stage, asked};
 
 #[tokio::test]
 async fn a_long_list_comes_in_parts_without_a_gap() {

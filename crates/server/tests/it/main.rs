@@ -12,5 +12,5 @@ mod metrics;
 mod pages;
 mod random;
 mod refusing;
+mod served_projects;
 mod sessions;
-mod stage;

@@ -3,7 +3,7 @@
 use unstuck_core::fault::{Fault, Tool};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
-use super::stage::Stage;
+use super::served_projects::Stage;
 
 #[tokio::test]
 async fn numbers_are_those_of_the_tables() {

@@ -5,7 +5,7 @@ use axum::http::{Method, Request};
 use unstuck_core::engine::{Command, RunNote};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
-use super::stage::{Answered, Stage};
+use super::served_projects::{Answered, Stage};
 
 /// A browser that has signed in.
 struct Browser<'a> {
@@ -56,9 +56,7 @@ fn form_to(path: &str, cookie: &str, form: &str) -> Request<Body> {
 // T1.10: the question shows the problem, what was tried, the advice and its choices, and is answered
 #[tokio::test]
 async fn a_question_is_read_and_answered_without_a_script() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
+    let (stage, id, _) = Stage::with_question().await;
     let browser =
         Browser::new(&stage, &stage.token("anna", AccessRole::Answerer, ProjectVisibility::All))
             .await;
@@ -83,9 +81,7 @@ async fn a_question_is_read_and_answered_without_a_script() {
 
 #[tokio::test]
 async fn a_form_of_another_page_does_nothing() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
+    let (stage, id, _) = Stage::with_question().await;
     let browser = Browser::new(&stage, &stage.operator()).await;
     let to = format!("/q/shop/{id}");
     let bare = stage.send(form_to(&to, &browser.cookie, "decision=skip_feature")).await;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
-use super::stage::Stage;
+use super::served_projects::Stage;
 
 /// As many as there is time for in a run of all tests; the nightly run asks for more.
 fn requests() -> usize {

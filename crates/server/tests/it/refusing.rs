@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::json;
 
-use super::stage::{Stage, asked};
+use super::served_projects::{Stage, asked};
 
 #[tokio::test]
 async fn no_request_is_let_in_without_a_token() {
@@ -31,10 +31,7 @@ async fn no_request_is_let_in_without_a_token() {
 
 #[tokio::test]
 async fn bodies_that_cannot_be_read_are_named() {
-    let stage = Stage::new().await;
-    stage.project().build(&["Put it online"]).await;
-    let id = stage.project().asks().await;
-    let token = stage.operator();
+    let (stage, id, token) = Stage::with_question().await;
     let path = format!("/api/v1/questions/{id}/answer");
     let send = |body: &str| asked(Method::POST, &token, &path, Body::from(body.to_owned()));
     let cases = [

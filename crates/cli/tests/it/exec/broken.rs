@@ -3,11 +3,12 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
 use unstuck_store::tables::QuestionRow;
+use unstuck_testkit::stage::{commit_all, init_repository, run_git};
 
-use super::stage::{Stage, text};
+use crate::program::OutputText as _;
+use crate::project::Project;
 
 /// The agent is a script, and the check tells a script that knows the new name of the field.
 const SETTINGS: &str = "\
@@ -44,7 +45,7 @@ pub(crate) fn right() -> String {
 }
 
 /// A repository whose script is broken.
-pub(crate) struct Shop(pub(crate) Stage);
+pub(crate) struct Shop(pub(crate) Project);
 
 impl Shop {
     /// A repository with the broken script, and an agent that does these steps, repair by repair.
@@ -59,7 +60,7 @@ impl Shop {
     }
 
     fn with(settings: &str, repairs: &[&str]) -> Self {
-        let shop = Self(Stage::new());
+        let shop = Self(Project::new());
         for (name, text) in [
             ("unstuck.toml", settings),
             ("check.sh", CHECK),
@@ -72,24 +73,17 @@ impl Shop {
         }
         let steps = repairs.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n"));
         fs::write(shop.0.path("agent.toml"), steps.collect::<Vec<_>>().concat()).unwrap();
-        shop.git(&["init", "--quiet", "--initial-branch=main"]);
-        shop.git(&["config", "user.name", "Ada"]);
-        shop.git(&["config", "user.email", "ada@example.org"]);
+        init_repository(&shop.0.path(""));
         shop.commit("first");
         shop
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(self.0.path("")).args(args).env("HOME", self.0.path(""));
-        let output = git.output().unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", text(&output.stderr));
-        text(&output.stdout).trim_end().to_owned()
+        run_git(&self.0.path(""), args)
     }
 
     pub(crate) fn commit(&self, message: &str) {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
+        commit_all(&self.0.path(""), message);
     }
 
     pub(crate) fn exec(&self, options: &[&str]) -> Command {
@@ -110,8 +104,7 @@ impl Shop {
 
     /// Runs it without waiting for a person, who is needed.
     pub(crate) fn asks(&self, options: &[&str]) -> QuestionRow {
-        let ran = self.run(&[options, &["--max-wait", "0"]].concat());
-        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+        self.run(&[options, &["--max-wait", "0"]].concat()).exits(3);
         self.0.question()
     }
 
@@ -125,16 +118,12 @@ impl Shop {
     }
 
     pub(crate) fn faults(&self) -> Vec<Code> {
-        let met = |event: Event| match event {
-            Event::FaultMet { fault, .. } => Some(fault.code()),
-            _ => None,
-        };
-        self.0.events().into_iter().filter_map(|recorded| met(recorded.event)).collect()
+        self.0.fault_codes()
     }
 
     /// The script was repaired once, and has run.
     pub(crate) fn is_repaired(&self, ran: &Output) {
-        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        assert_eq!(ran.status.code(), Some(0), "{}", ran.err());
         assert_eq!(self.log(), ["Repair job: Read the field by its new name", "first"]);
         assert_eq!(self.0.wrote("sync.sh"), SCRIPT.replace("total", "amount"));
         assert_eq!(self.0.wrote("done.txt"), "12\n");

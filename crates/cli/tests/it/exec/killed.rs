@@ -3,8 +3,10 @@
 use std::os::unix::process::ExitStatusExt as _;
 
 use rustix::process::Signal;
+use unstuck_testkit::stage::FifoReader;
 
-use super::stage::{Alive, Stage, text};
+use crate::program::OutputText as _;
+use crate::project::Project;
 
 /// Writes without a pause at its first run, from a session of its own; at the second it looks how
 /// much that has come to.
@@ -13,18 +15,18 @@ const WRITES: &str = "echo $UNSTUCK_RETRY >>tries; [ -f again ] && { wc -c <writ
     setsid sh -c 'echo more >>writes; echo up >&9; while :; do echo more >>writes; done' & \
     echo up >&9; while :; do sleep 1000; done";
 
-fn killed(stage: &Stage) -> Alive {
+fn killed(stage: &Project) -> FifoReader {
     stage.fifo("alive");
-    let exec = stage.start(&["--name", "job"], WRITES);
-    let mut alive = Alive::of(&stage.path("alive"));
-    alive.hear(2);
+    let exec = stage.start_exec(&["--name", "job"], WRITES);
+    let mut alive = FifoReader::open(&stage.path("alive"));
+    alive.read_lines(2);
     exec.signal(Signal::KILL);
-    assert_eq!(exec.status().signal(), Some(9));
+    assert_eq!(exec.wait().signal(), Some(9));
     alive
 }
 
-fn goes_on_alone(stage: &Stage, mut alive: Alive) {
-    assert!(alive.none_left());
+fn goes_on_alone(stage: &Project, mut alive: FifoReader) {
+    assert!(alive.has_ended());
     let size: usize = stage.wrote("size").trim().parse().unwrap();
     assert_eq!(stage.wrote("writes").len(), size, "it was written to after the next one began");
     assert_eq!(stage.wrote("tries"), "0\n1\n");
@@ -35,43 +37,36 @@ fn goes_on_alone(stage: &Stage, mut alive: Alive) {
 // B13, T3.12: the old tree is gone before the script is run again, from the top.
 #[test]
 fn the_next_one_makes_sure_that_nothing_is_left() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let alive = killed(&stage);
-    let ran = stage.run(&["--name", "job"], WRITES);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "job"], WRITES).exits(0);
     goes_on_alone(&stage, alive);
 }
 
 // B13: a guest beside the holder of the project does the same.
 #[test]
 fn a_guest_makes_sure_that_nothing_is_left() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let alive = killed(&stage);
-    for fifo in ["up", "go"] {
-        stage.fifo(fifo);
-    }
-    let other = stage.start(&["--name", "other"], "echo >up; read line <go");
+    stage.fifos(&["up", "go"]);
+    let other = stage.start_exec(&["--name", "other"], "echo >up; read line <go");
     stage.hear("up");
-    let ran = stage.run(&["--name", "job"], WRITES);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "job"], WRITES).exits(0);
     stage.let_go("go");
-    assert_eq!(other.status().code(), Some(0));
+    assert_eq!(other.wait().code(), Some(0));
     goes_on_alone(&stage, alive);
 }
 
 // B13: a guest that is killed leaves no more behind than a holder.
 #[test]
 fn a_killed_guest_is_taken_up_like_a_holder() {
-    let stage = Stage::new();
-    for fifo in ["up", "go"] {
-        stage.fifo(fifo);
-    }
-    let other = stage.start(&["--name", "other"], "echo >up; read line <go");
+    let stage = Project::new();
+    stage.fifos(&["up", "go"]);
+    let other = stage.start_exec(&["--name", "other"], "echo >up; read line <go");
     stage.hear("up");
     let alive = killed(&stage);
-    let ran = stage.run(&["--name", "job"], WRITES);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "job"], WRITES).exits(0);
     stage.let_go("go");
-    assert_eq!(other.status().code(), Some(0));
+    assert_eq!(other.wait().code(), Some(0));
     goes_on_alone(&stage, alive);
 }

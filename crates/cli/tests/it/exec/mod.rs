@@ -8,6 +8,5 @@ mod passing;
 mod probing;
 mod refused;
 mod repairing;
-pub(crate) mod stage;
 mod storm;
 mod together;

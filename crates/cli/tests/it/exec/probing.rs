@@ -12,20 +12,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal, kill_process};
 use unstuck_core::engine::{Command as Wanted, EffectOutcome, TaskId};
-use unstuck_core::plan::{JobSpec, MutationSpec, ProbeCommand, TaskSpec};
-use unstuck_core::policy::Policy;
+use unstuck_core::plan::{MutationSpec, ProbeCommand};
 use unstuck_core::question::QuestionKind;
-use unstuck_core::time::Time;
 use unstuck_runner::control::TokenKey;
 use unstuck_runner::{
-    LedgerAction, PerformScope, ResultFiles, Runner, RunnerSetup, ScriptCommand, ScriptPerformer,
-    SystemClock,
+    LedgerAction, PerformScope, ResultFiles, Runner, ScriptCommand, ScriptPerformer,
 };
+use unstuck_store::SqliteStore;
 use unstuck_store::tables::MutationStatus;
-use unstuck_store::{Holder, SqliteStore};
-use unstuck_world::process::{GuardCommand, OwnInput, guard};
+use unstuck_testkit::stage::{make_job, make_runner_setup};
+use unstuck_world::process::OwnInput;
 
-use super::stage::{Stage, text};
+use crate::program::{OutputText as _, own_guard};
+use crate::project::Project;
 
 /// Hangs at its first run, while its action is sent; at the second it has nothing left to do.
 const SCRIPT: &str = "echo run >>runs; [ -f again ] && exit 0; touch again; echo >up; sleep 1000";
@@ -55,21 +54,13 @@ async fn sends_and_is_killed() {
     let root = PathBuf::from(root.trim());
     let folder = root.join(".unstuck");
     fs::create_dir_all(folder.join("runs")).unwrap();
-    let setup = RunnerSetup {
-        store: Arc::new(SqliteStore::open(folder.join("state.db")).unwrap()),
-        project: root.file_name().unwrap().to_str().unwrap().into(),
-        holder: Holder { pid: 1, verb: "test".into(), since: Time::EPOCH },
-        policy: Arc::new(Policy::default()),
-        clock: Arc::new(SystemClock),
-        gates: None,
-        turns: None,
-    };
-    let runner = Runner::open(setup).await.unwrap();
+    let store = Arc::new(SqliteStore::open(folder.join("state.db")).unwrap());
+    let name = root.file_name().unwrap().to_str().unwrap();
+    let runner = Runner::open(make_runner_setup(store, name)).await.unwrap();
     let handle = runner.handle();
     tokio::spawn(runner.run());
-    let spec =
-        TaskSpec { name: "job".into(), job: Some(JobSpec::default()), ..TaskSpec::default() };
-    handle.submit_command(Wanted::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+    let spec = Arc::new(make_job("job"));
+    handle.submit_command(Wanted::DefineJob { spec }).await.unwrap();
     let world = Arc::new(ScriptPerformer::new(script(&root), None));
     handle.attach_performer(PerformScope::Task(TaskId(0)), world).await.unwrap();
     handle.submit_command(Wanted::FireJob { task: TaskId(0) }).await.unwrap();
@@ -89,10 +80,7 @@ fn script(root: &Path) -> ScriptCommand {
     let folder = root.join(".unstuck");
     ScriptCommand {
         redactor: Arc::default(),
-        guard: GuardCommand {
-            executable: env!("CARGO_BIN_EXE_unstuck").into(),
-            arguments: vec![guard::ARGUMENT.into()],
-        },
+        guard: own_guard(),
         runs: folder.join("runs"),
         program: "sh".into(),
         arguments: ["-c", SCRIPT].map(Into::into).to_vec(),
@@ -106,8 +94,8 @@ fn script(root: &Path) -> ScriptCommand {
 }
 
 /// A project in which the sender of an action was killed before it heard what became of it.
-fn killed_while_sending(verdict: &str) -> Stage {
-    let stage = Stage::new();
+fn killed_while_sending(verdict: &str) -> Project {
+    let stage = Project::new();
     stage.fifo("up");
     fs::write(stage.path("verdict"), verdict).unwrap();
     let mut sender = Command::new(std::env::current_exe().unwrap())
@@ -126,7 +114,7 @@ fn killed_while_sending(verdict: &str) -> Stage {
 }
 
 /// The action was sent once, and looked up once by the same key.
-fn was_looked_up(stage: &Stage) {
+fn was_looked_up(stage: &Project) {
     let (sent, asked) = (stage.wrote("sent"), stage.wrote("asked"));
     assert_eq!((sent.lines().count(), &asked), (1, &sent));
 }
@@ -135,8 +123,7 @@ fn was_looked_up(stage: &Stage) {
 #[test]
 fn what_happened_is_found_out_and_its_result_kept() {
     let stage = killed_while_sending("0");
-    let ran = stage.run(&["--name", "job"], SCRIPT);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "job"], SCRIPT).exits(0);
     was_looked_up(&stage);
     assert_eq!(stage.mutation("job"), (MutationStatus::Applied, "receipt".to_owned()));
     assert_eq!(stage.wrote("runs"), "run\nrun\n");
@@ -146,8 +133,7 @@ fn what_happened_is_found_out_and_its_result_kept() {
 #[test]
 fn what_did_not_happen_is_found_out_too() {
     let stage = killed_while_sending("1");
-    let ran = stage.run(&["--name", "job"], SCRIPT);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&["--name", "job"], SCRIPT).exits(0);
     was_looked_up(&stage);
     assert_eq!(stage.mutation("job"), (MutationStatus::NotApplied, String::new()));
 }
@@ -157,13 +143,13 @@ fn what_did_not_happen_is_found_out_too() {
 fn what_the_probe_cannot_tell_is_asked() {
     for verdict in ["2", "127"] {
         let stage = killed_while_sending(verdict);
-        let mut exec = stage.start(&["--name", "job"], SCRIPT);
-        exec.hear("unstuck inbox");
+        let mut exec = stage.start_exec(&["--name", "job"], SCRIPT);
+        exec.read_until("unstuck inbox");
         was_looked_up(&stage);
         let question = stage.question();
         assert_eq!(question.kind, QuestionKind::Happened);
         assert!(stage.answer(&question, "it_happened").status.success());
-        assert_eq!(exec.end().0.code(), Some(0));
+        assert_eq!(exec.read_to_end().0.code(), Some(0));
         assert_eq!(stage.mutation("job").0, MutationStatus::Applied);
     }
 }

@@ -8,7 +8,8 @@ use rustix::process::Signal;
 use unstuck_core::fault::Code;
 
 use super::broken::{CHECK, SCRIPT, Shop, right, writes};
-use super::stage::{Stage, text};
+use crate::program::OutputText as _;
+use crate::project::Project;
 
 // After something irreversible was done, a changed script might do the rest differently.
 #[test]
@@ -25,8 +26,7 @@ fn after_an_action_a_repair_is_only_proposed() {
     shop.git(&["merge", "--quiet", "unstuck/repair/job"]);
     let first = question.text.options[0].value;
     assert!(shop.0.answer(&question, first.as_str()).status.success());
-    let ran = shop.run(&["--max-wait", "0"]);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    shop.run(&["--max-wait", "0"]).exits(0);
     assert_eq!(
         (shop.0.wrote("paid.txt").as_str(), shop.0.wrote("done.txt").as_str()),
         ("x\n", "12\n")
@@ -40,7 +40,7 @@ fn a_renamed_field_is_repaired_committed_and_the_script_runs_again() {
     let ran = shop.run(&[]);
     shop.is_repaired(&ran);
     assert_eq!(shop.faults(), [Code::LogicError]);
-    let said = text(&ran.stderr);
+    let said = ran.err();
     assert!(said.contains("Repairing"), "{said}");
     let message = shop.git(&["log", "-1", "--format=%B%n%an"]);
     assert!(message.contains("It failed with LOGIC_ERROR: KeyError: 'total'"), "{message}");
@@ -63,8 +63,7 @@ fn a_repair_that_does_not_pass_is_followed_by_another_one() {
 fn a_repair_that_passes_the_check_and_does_not_help_is_repaired_again() {
     let useless = writes("total").replace("exit 1", "exit 1 # amount=");
     let shop = Shop::new(&[&useless, &right()]);
-    let ran = shop.run(&[]);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    shop.run(&[]).exits(0);
     assert_eq!(shop.faults(), [Code::LogicError, Code::LogicError]);
     assert_eq!(shop.log().len(), 3);
     assert_eq!(shop.0.wrote("done.txt"), "12\n");
@@ -116,18 +115,16 @@ fn when_the_repairs_are_used_up_a_person_is_asked_and_reads_what_was_tried() {
     let id = question.id.to_string();
     let hint = ["inbox", "answer", &id, "provide_guidance", "--guidance", "It is amount now."];
     let answered = shop.0.unstuck(&hint).output().unwrap();
-    assert!(answered.status.success(), "{}", text(&answered.stderr));
-    let ran = shop.run(&[]);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert!(answered.status.success(), "{}", answered.err());
+    shop.run(&[]).exits(0);
     assert_eq!(shop.log()[0], "Repair job: Read the field by its new name");
 }
 
 #[test]
 fn a_proposed_repair_leaves_the_tree_alone_until_a_person_takes_it_over() {
     let shop = Shop::new(&[&right()]);
-    let ran = shop.run(&["--repair=propose", "--max-wait", "0"]);
-    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
-    assert!(text(&ran.stderr).contains("git merge unstuck/repair/job"), "{}", text(&ran.stderr));
+    let ran = shop.run(&["--repair=propose", "--max-wait", "0"]).exits(3);
+    assert!(ran.err().contains("git merge unstuck/repair/job"), "{}", ran.err());
     let question = shop.0.question();
     assert_eq!(shop.log(), ["first"]);
     assert_eq!(shop.0.wrote("sync.sh"), SCRIPT);
@@ -136,9 +133,8 @@ fn a_proposed_repair_leaves_the_tree_alone_until_a_person_takes_it_over() {
     assert!(question.text.problem.contains("a repair ready"), "{question:?}");
     shop.git(&["merge", "--quiet", "unstuck/repair/job"]);
     let answered = shop.0.answer(&question, "provide_credentials");
-    assert!(answered.status.success(), "{}", text(&answered.stderr));
-    let ran = shop.run(&["--repair=propose"]);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert!(answered.status.success(), "{}", answered.err());
+    shop.run(&["--repair=propose"]).exits(0);
     assert_eq!(shop.0.wrote("done.txt"), "12\n");
 }
 
@@ -156,15 +152,14 @@ fn what_a_person_has_not_committed_is_not_touched() {
 fn changes_in_other_files_are_not_in_the_way() {
     let shop = Shop::new(&[&right()]);
     fs::write(shop.0.path("notes.txt"), "not finished\n").unwrap();
-    let ran = shop.run(&[]);
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    shop.run(&[]).exits(0);
     assert_eq!(shop.0.wrote("notes.txt"), "not finished\n");
     assert_eq!(shop.git(&["status", "--porcelain"]), " M notes.txt");
     assert_eq!(shop.log().len(), 2);
 }
 
 /// A step that says that it is there, and waits.
-fn waits(shop: &Stage) -> String {
+fn waits(shop: &Project) -> String {
     let (up, go) = (shop.path("up"), shop.path("go"));
     format!("{{ run = \"echo >{}; read line <{}\" }}, ", up.display(), go.display())
 }
@@ -175,9 +170,7 @@ fn a_repair_is_checked_again_on_what_the_person_committed_meanwhile() {
     let steps = format!("[[attempt]]\nsteps = [{}{}]\n", waits(&shop.0), right());
     fs::write(shop.0.path("agent.toml"), steps).unwrap();
     shop.commit("agent");
-    for fifo in ["up", "go"] {
-        shop.0.fifo(fifo);
-    }
+    shop.0.fifos(&["up", "go"]);
     let mut exec = shop.exec(&[]).process_group(0).spawn().unwrap();
     shop.0.hear("up");
     fs::write(shop.0.path("notes.txt"), "more\n").unwrap();
@@ -192,14 +185,12 @@ fn a_repair_is_checked_again_on_what_the_person_committed_meanwhile() {
 #[test]
 fn a_guest_has_its_script_repaired_as_well() {
     let shop = Shop::new(&[&right()]);
-    for fifo in ["up", "go"] {
-        shop.0.fifo(fifo);
-    }
-    let other = shop.0.start(&["--name", "other"], "echo >up; read line <go");
+    shop.0.fifos(&["up", "go"]);
+    let other = shop.0.start_exec(&["--name", "other"], "echo >up; read line <go");
     shop.0.hear("up");
     let ran = shop.run(&[]);
     shop.0.let_go("go");
-    assert_eq!(other.status().code(), Some(0));
+    assert_eq!(other.wait().code(), Some(0));
     for fifo in ["up", "go"] {
         fs::remove_file(shop.0.path(fifo)).unwrap();
     }
@@ -213,9 +204,7 @@ fn a_repair_goes_on_after_a_kill_and_is_committed_once() {
     let steps = format!("[[attempt]]\nsteps = [{}{}]\n", waits(&shop.0), right());
     fs::write(shop.0.path("agent.toml"), steps).unwrap();
     shop.commit("agent");
-    for fifo in ["up", "go"] {
-        shop.0.fifo(fifo);
-    }
+    shop.0.fifos(&["up", "go"]);
     let mut exec = shop.exec(&[]).process_group(0).spawn().unwrap();
     shop.0.hear("up");
     rustix::process::kill_process(rustix::process::Pid::from_child(&exec), Signal::KILL).unwrap();
@@ -239,9 +228,8 @@ fn without_a_fence_or_an_agent_a_person_is_asked_at_once() {
     let shop = Shop::new(&[&right()]);
     let script = "echo \"KeyError: 'total'\" >&2; exit 1";
     let mut exec = shop.0.exec(&["--name", "job", "--max-wait", "0", "--repair"], script);
-    let ran = exec.env("HOME", shop.0.path("")).output().unwrap();
-    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
-    assert!(text(&ran.stderr).contains("names no file of this project"), "{}", text(&ran.stderr));
+    let ran = exec.env("HOME", shop.0.path("")).output().unwrap().exits(3);
+    assert!(ran.err().contains("names no file of this project"), "{}", ran.err());
     assert_eq!(shop.faults(), [Code::LogicError]);
     assert_eq!(shop.log(), ["first"]);
 }

@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use rustix::process::{Pid, Signal, kill_process};
 use unstuck_core::engine::{Rng, TaskStateKind};
 
-use super::stage::Stage;
+use crate::project::Project;
 
 /// Seeds that are tried unless `UNSTUCK_STORM_SEEDS` asks for more.
 const SEEDS: u64 = 3;
@@ -44,7 +44,7 @@ enum Seen {
 }
 
 struct Storm {
-    stage: Stage,
+    stage: Project,
     rng: Rng,
     say: Sender<Seen>,
     alive: BTreeMap<Seat, (Child, JoinHandle<String>)>,
@@ -64,7 +64,7 @@ struct Tally {
 
 impl Storm {
     fn new(seed: u64) -> (Self, Receiver<Seen>) {
-        let (stage, (say, heard)) = (Stage::new(), channel());
+        let (stage, (say, heard)) = (Project::new(), channel());
         let gate = |name: usize| {
             let fifo = format!("go-{name}");
             stage.fifo(&fifo);

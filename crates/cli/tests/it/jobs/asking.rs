@@ -7,10 +7,10 @@ use unstuck_core::fault::ErrorType;
 use unstuck_store::tables::{QuestionStatus, RunStatus};
 
 use super::{jobs, project};
-use crate::exec::stage::Stage;
+use crate::project::Project;
 
 /// A job that always fails with these words.
-fn failing(says: &str) -> Stage {
+fn failing(says: &str) -> Project {
     let run = format!("echo try >>tries; [ -f up ] && exit 0; echo '{says}' >&2; exit 1");
     project(&format!("[[job]]\nname = \"mail\"\nrun = {}\n", toml_text(&run)))
 }
@@ -19,7 +19,7 @@ fn toml_text(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-fn first_status(stage: &Stage) -> RunStatus {
+fn first_status(stage: &Project) -> RunStatus {
     stage.runs("mail")[0].status
 }
 
@@ -33,8 +33,7 @@ fn a_refused_login_or_right_pauses_the_job_with_one_question() {
     ] {
         let stage = failing(says);
         for _ in 0..2 {
-            let ran = jobs(&stage, &["run", "mail", "--max-wait", "0"]);
-            assert_eq!(ran.exit, 3, "{ran}");
+            jobs(&stage, &["run", "mail", "--max-wait", "0"]).exits(3);
         }
         assert_eq!(stage.wrote("tries"), "try\n", "it is not tried again");
         assert_eq!(first_status(&stage), RunStatus::Standing(Status::PausedApproval));
@@ -54,8 +53,7 @@ fn a_refused_login_or_right_pauses_the_job_with_one_question() {
 #[test]
 fn a_passing_trouble_is_tried_five_times_more_and_then_asked_about() {
     let stage = failing("curl: (7) Failed to connect: Connection refused");
-    let ran = jobs(&stage, &["run", "mail", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    jobs(&stage, &["run", "mail", "--max-wait", "0"]).exits(3);
     assert_eq!(stage.wrote("tries").lines().count(), 6);
     assert_eq!(first_status(&stage), RunStatus::Standing(Status::PausedTransient));
     let question = stage.question();
@@ -75,8 +73,7 @@ fn a_login_is_proved_before_the_script_runs_again() {
     assert_eq!(stage.wrote("checks"), "", "there is nothing to prove yet");
     let first = stage.question();
     stage.answer(&first, "provide_credentials");
-    let again = run();
-    assert_eq!(again.exit, 3, "{again}");
+    run().exits(3);
     assert_eq!((stage.wrote("checks"), stage.wrote("tries")), ("checked\n".into(), "try\n".into()));
     let open = stage.unstuck(&["inbox", "list", "--json"]).output().unwrap();
     let open: serde_json::Value = serde_json::from_slice(&open.stdout).unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Watcher, jobs, project};
-use crate::exec::stage::Stage;
+use super::{interrupt, jobs, project, start_watcher};
+use crate::project::Project;
 
 /// Pays once in each firing, and hangs at its very first run.
 const PAYS: &str = "\
@@ -16,7 +16,7 @@ run = \"unstuck mutate --key pay -- sh -c 'echo $UNSTUCK_IDEMPOTENCY_KEY >>paid'
 schedule = \"every second\"
 ";
 
-fn history(stage: &Stage, job: &str) -> Value {
+fn history(stage: &Project, job: &str) -> Value {
     serde_json::from_str(&jobs(stage, &["history", job, "--json"]).stdout).unwrap()
 }
 
@@ -25,12 +25,12 @@ fn history(stage: &Stage, job: &str) -> Value {
 fn a_firing_goes_on_after_the_watcher_was_killed() {
     let stage = project(PAYS);
     stage.fifo("up");
-    let watcher = Watcher::start(&stage);
+    let watcher = start_watcher(&stage);
     stage.hear("up");
     watcher.kill();
-    let mut watcher = Watcher::start(&stage);
-    watcher.hear("“pay” is done.");
-    assert_eq!(watcher.interrupt(), Some(130));
+    let mut watcher = start_watcher(&stage);
+    watcher.read_until("“pay” is done.");
+    assert_eq!(interrupt(watcher), Some(130));
     let history = history(&stage, "pay");
     let first = &history[0]["attempts"];
     assert_eq!(first.as_array().unwrap().len(), 2, "{history:#}");
@@ -50,22 +50,20 @@ fn the_watcher_takes_over_when_the_holder_of_the_project_ends() {
     let stage = project(&format!(
         "[[job]]\nname = \"long\"\nrun = \"{script}\"\nschedule = \"every second\"\n"
     ));
-    for fifo in ["up", "go", "held", "end"] {
-        stage.fifo(fifo);
-    }
-    let holder = stage.start(&["--name", "other"], "echo >held; read line <end");
+    stage.fifos(&["up", "go", "held", "end"]);
+    let holder = stage.start_exec(&["--name", "other"], "echo >held; read line <end");
     stage.hear("held");
-    let mut watcher = Watcher::start(&stage);
+    let mut watcher = start_watcher(&stage);
     stage.hear("up");
     // The one that holds the project ends while a job runs.
     stage.let_go("end");
-    assert_eq!(holder.status().code(), Some(0));
-    watcher.hear("work continues");
+    assert_eq!(holder.wait().code(), Some(0));
+    watcher.read_until("work continues");
     assert_eq!(jobs(&stage, &["pause", "long"]).exit, 0);
     assert_eq!(stage.wrote("begun"), "begun\n", "what runs is not begun again");
     stage.let_go("go");
-    watcher.hear("“long” is done.");
-    assert_eq!(watcher.interrupt(), Some(130));
+    watcher.read_until("“long” is done.");
+    assert_eq!(interrupt(watcher), Some(130));
     let history = history(&stage, "long");
     assert_eq!(history[0]["attempts"].as_array().unwrap().len(), 1, "{history:#}");
 }

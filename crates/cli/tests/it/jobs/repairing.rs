@@ -5,7 +5,7 @@ use std::fs;
 use unstuck_core::fault::Code;
 
 use crate::exec::broken::{SCRIPT, Shop, right, writes};
-use crate::exec::stage::text;
+use crate::program::OutputText as _;
 
 /// The script itself, which is to change nothing outside when it is only tried.
 const DRY_RUN: &str = "dry_run = 'echo \"dry $UNSTUCK_DRY_RUN\" >&2; sh sync.sh'";
@@ -27,8 +27,7 @@ fn a_repair_whose_dry_run_fails_is_not_committed_and_another_one_is_tried() {
 fn when_no_repair_passes_its_dry_run_a_person_is_asked_and_nothing_is_changed() {
     let keys = format!("{DRY_RUN}\nrepair = {{ attempts = 2 }}");
     let shop = Shop::job(&keys, &[&useless(), &useless().replace("KeyError", "No such key")]);
-    let ran = shop.run_job();
-    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    shop.run_job().exits(3);
     let question = shop.0.question();
     assert!(question.operator_text.starts_with("Repair budget exhausted (2)"), "{question:?}");
     let tried = "Repair 1: “changed sync.sh”. It changed one file and a check failed.";
@@ -56,8 +55,7 @@ fn pays(keys: &str) -> Shop {
 #[test]
 fn after_an_action_the_repair_of_a_job_waits_on_a_branch() {
     let shop = pays("");
-    let ran = shop.run_job();
-    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    shop.run_job().exits(3);
     assert_eq!(shop.log(), ["pay first", "first"]);
     assert_eq!(shop.branches(), "main\nunstuck/repair/job");
     let question = shop.0.question();
@@ -68,8 +66,7 @@ fn after_an_action_the_repair_of_a_job_waits_on_a_branch() {
 #[test]
 fn a_job_may_have_its_repair_used_even_after_an_action() {
     let shop = pays("repair = { after_mutation = true }");
-    let ran = shop.run_job();
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    shop.run_job().exits(0);
     assert_eq!((shop.log().len(), shop.branches().as_str()), (3, "main"));
     let wrote = (shop.0.wrote("paid.txt"), shop.0.wrote("done.txt"));
     assert_eq!((wrote.0.as_str(), wrote.1.as_str()), ("x\n", "12\n"), "it is paid for once");

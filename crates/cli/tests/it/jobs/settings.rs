@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{jobs, project};
-use crate::exec::stage::Stage;
+use crate::project::Project;
 
 const WRONG: &str = r#"
 [[job]]
@@ -30,14 +30,13 @@ repair = { attempts = "many", mod = "off" }
 
 #[test]
 fn everything_that_is_wrong_with_jobs_is_told_at_once() {
-    let stage = Stage::new();
+    let stage = Project::new();
     fs::write(stage.path("unstuck.toml"), WRONG).unwrap();
     fs::create_dir(stage.path("jobs")).unwrap();
     fs::write(stage.path("jobs/a.md"), "---\nschedule: every 5 minuets\nrnu: x\n---\nIt is\n")
         .unwrap();
     fs::write(stage.path("jobs/b.md"), "---\nrun: [\n---\n").unwrap();
-    let told = jobs(&stage, &[]);
-    assert_eq!(told.exit, 78, "{told}");
+    let told = jobs(&stage, &[]).exits(78);
     let root = stage.path("").display().to_string();
     insta::assert_snapshot!(told.to_string().replace(&root, ""));
 }

@@ -4,10 +4,11 @@ use unstuck_core::text::lint_text;
 
 use super::{jobs, project};
 use crate::exec::broken::{Shop, right};
-use crate::exec::stage::{Stage, text};
+use crate::program::OutputText as _;
+use crate::project::Project;
 
-fn unstuck(stage: &Stage, args: &[&str]) -> String {
-    text(&stage.unstuck(args).env("TZ", "UTC").output().unwrap().stdout)
+fn unstuck(stage: &Project, args: &[&str]) -> String {
+    stage.unstuck(args).env("TZ", "UTC").output().unwrap().out()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use unstuck_core::question::QuestionKind;
 use unstuck_store::tables::QuestionStatus;
 
-use super::{Watcher, jobs, project};
+use super::{interrupt, jobs, project, start_watcher};
 
 const EVERY_SECOND: &str = "\
 [[job]]
@@ -17,10 +17,10 @@ schedule = \"every second\"
 #[test]
 fn jobs_run_at_their_times_and_their_output_is_kept() {
     let stage = project(EVERY_SECOND);
-    let mut watcher = Watcher::start(&stage);
-    watcher.hear("Running “mail”.");
-    watcher.hear("“mail” is done.");
-    watcher.hear("“mail” is done.");
+    let mut watcher = start_watcher(&stage);
+    watcher.read_until("Running “mail”.");
+    watcher.read_until("“mail” is done.");
+    watcher.read_until("“mail” is done.");
     let second = jobs(&stage, &["--watch"]);
     assert!(second.exit == 75 && second.stderr.contains("jobs --watch` (process"), "{second}");
     let listed = jobs(&stage, &[]);
@@ -30,7 +30,7 @@ fn jobs_run_at_their_times_and_their_output_is_kept() {
     assert!(ran.exit == 0 && ran.stderr.contains(".unstuck/logs/mail/"), "{ran}");
     let status = String::from_utf8(stage.unstuck(&["status"]).output().unwrap().stdout).unwrap();
     assert!(status.contains("Stopped · paused; runs only on request"), "{status}");
-    assert_eq!(watcher.interrupt(), Some(130));
+    assert_eq!(interrupt(watcher), Some(130));
     let log = fs::read_to_string(stage.path(".unstuck/logs/mail/1.log")).unwrap();
     assert!(log.contains("said\n") && log.contains("err\n") && log.contains("nothing to read\n"));
     assert!(stage.run_locks().is_empty());
@@ -43,14 +43,14 @@ fn what_runs_is_ended_with_the_watcher_and_begins_again() {
     let stage = project(&format!(
         "[[job]]\nname = \"long\"\nrun = \"{script}\"\nschedule = \"every second\"\n"
     ));
-    let mut watcher = Watcher::start(&stage);
-    watcher.hear("Running “long”.");
-    assert_eq!(watcher.interrupt(), Some(130));
+    let mut watcher = start_watcher(&stage);
+    watcher.read_until("Running “long”.");
+    assert_eq!(interrupt(watcher), Some(130));
     assert!(stage.run_locks().is_empty(), "nothing is left running");
     fs::write(stage.path("calm"), "").unwrap();
-    let mut watcher = Watcher::start(&stage);
-    watcher.hear("“long” is done.");
-    assert_eq!(watcher.interrupt(), Some(130));
+    let mut watcher = start_watcher(&stage);
+    watcher.read_until("“long” is done.");
+    assert_eq!(interrupt(watcher), Some(130));
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn secrets_do_not_reach_the_output_that_is_kept() {
     let stage = project(
         "[[job]]\nname = \"leak\"\nrun = \"echo key sk-ant-api03-$(printf a%.0s $(seq 95))\"\nschedule = \"1s\"\n",
     );
-    let mut watcher = Watcher::start(&stage);
-    watcher.hear("“leak” is done.");
-    watcher.interrupt();
+    let mut watcher = start_watcher(&stage);
+    watcher.read_until("“leak” is done.");
+    interrupt(watcher);
     let log = fs::read_to_string(stage.path(".unstuck/logs/leak/1.log")).unwrap();
     assert!(log.contains("[redacted") && !log.contains("aaaaaaaa"), "{log}");
 }
@@ -76,39 +76,37 @@ schedule = \"every second\"
 #[test]
 fn a_change_of_the_settings_is_taken_over_and_what_runs_goes_on() {
     let stage = project(WAITS);
-    for fifo in ["up", "go"] {
-        stage.fifo(fifo);
-    }
+    stage.fifos(&["up", "go"]);
     let settings = fs::read_to_string(stage.path("unstuck.toml")).unwrap();
     // In one step: half a file would be settings of its own.
     let write = |text: &str| {
         fs::write(stage.path("unstuck.toml.new"), text).unwrap();
         fs::rename(stage.path("unstuck.toml.new"), stage.path("unstuck.toml")).unwrap();
     };
-    let mut watcher = Watcher::start(&stage);
+    let mut watcher = start_watcher(&stage);
     stage.hear("up");
     write(&format!("{settings}hue = \"5m\"\n"));
-    let said = watcher.hear("the old ones stay");
+    let said = watcher.read_until("the old ones stay");
     assert!(said.contains("hue"), "{said}");
     let run = "run = \"echo begun >>begun; echo >up; read line <go\"";
     let more = "[[job]]\nname = \"more\"\nrun = \"echo more >>more\"\nschedule = \"1s\"\n";
     let changed = settings.replace(run, "run = \"echo again >>again\"");
     write(&format!("{changed}{more}"));
-    watcher.hear("the settings have changed; new: more; changed: long.");
+    watcher.read_until("the settings have changed; new: more; changed: long.");
     stage.let_go("go");
-    watcher.hear("“long” is done.");
+    watcher.read_until("“long” is done.");
     assert_eq!(stage.wrote("begun"), "begun\n", "what ran was neither ended nor begun again");
-    watcher.hear("“more” is done.");
-    watcher.hear("“long” is done.");
+    watcher.read_until("“more” is done.");
+    watcher.read_until("“long” is done.");
     assert!(stage.wrote("again").starts_with("again\n"));
     // A file of its own, in a folder that was not there.
     fs::create_dir(stage.path("jobs")).unwrap();
     fs::write(stage.path("jobs/third.md"), "---\nrun: \"true\"\nschedule: 1s\n---\n").unwrap();
-    watcher.hear("new: third.");
-    watcher.hear("“third” is done.");
+    watcher.read_until("new: third.");
+    watcher.read_until("“third” is done.");
     write("");
-    watcher.hear("gone: long, more.");
-    assert_eq!(watcher.interrupt(), Some(130));
+    watcher.read_until("gone: long, more.");
+    assert_eq!(interrupt(watcher), Some(130));
 }
 
 /// A job that needs a service, which is not there until the file `up` is.
@@ -123,33 +121,33 @@ schedule = \"every second\"
 #[test]
 fn a_job_in_an_outage_keeps_its_schedule_and_goes_on_when_the_outage_ends() {
     let stage = project(NEEDS_A_SERVICE);
-    let mut watcher = Watcher::start(&stage);
+    let mut watcher = start_watcher(&stage);
     for _ in 0..3 {
-        watcher.hear("Gave up on “sync” this time: ");
+        watcher.read_until("Gave up on “sync” this time: ");
     }
-    watcher.hear("Running “sync”.");
+    watcher.read_until("Running “sync”.");
     let question = stage.question();
     assert_eq!(question.kind, QuestionKind::Passing);
     let shown = stage.unstuck(&["inbox", "show", &question.id.to_string()]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Try again") && shown.contains("I keep its schedule"), "{shown}");
     fs::write(stage.path("up"), "").unwrap();
-    watcher.hear("“sync” is done.");
-    watcher.hear("“sync” is done.");
+    watcher.read_until("“sync” is done.");
+    watcher.read_until("“sync” is done.");
     assert_eq!(stage.questions()[0].status, QuestionStatus::Withdrawn);
-    assert_eq!(watcher.interrupt(), Some(130));
+    assert_eq!(interrupt(watcher), Some(130));
     assert!(stage.wrote("synced").starts_with("x\nx\n"));
 }
 
 #[test]
 fn a_short_outage_is_no_question_and_how_soon_there_is_one_can_be_set() {
     let stage = project(&format!("{NEEDS_A_SERVICE}alert_after = {{ firings = 50 }}\n"));
-    let mut watcher = Watcher::start(&stage);
+    let mut watcher = start_watcher(&stage);
     for _ in 0..4 {
-        watcher.hear("Gave up on “sync” this time: ");
+        watcher.read_until("Gave up on “sync” this time: ");
     }
     assert_eq!(stage.questions().len(), 0);
     fs::write(stage.path("up"), "").unwrap();
-    watcher.hear("“sync” is done.");
-    assert_eq!(watcher.interrupt(), Some(130));
+    watcher.read_until("“sync” is done.");
+    assert_eq!(interrupt(watcher), Some(130));
 }

@@ -7,9 +7,9 @@ use unstuck_core::tell;
 use unstuck_store::tables::QuestionStatus;
 
 use super::client::Client;
-use crate::exec::stage::Stage;
+use crate::project::Project;
 
-fn client(stage: &Stage) -> Client {
+fn client(stage: &Project) -> Client {
     Client::start(stage.unstuck(&["mcp"]))
 }
 
@@ -21,7 +21,7 @@ fn narrated(recorded: &RecordedEvent) -> Option<String> {
 }
 
 /// The end of each task of all builds.
-fn ended(stage: &Stage) -> Vec<TaskState> {
+fn ended(stage: &Project) -> Vec<TaskState> {
     let ended = |recorded: RecordedEvent| match recorded.event {
         Event::TaskDone { .. } => Some(TaskState::Done),
         Event::TaskFailed { code, .. } => Some(TaskState::Failed { code }),
@@ -32,7 +32,7 @@ fn ended(stage: &Stage) -> Vec<TaskState> {
 
 #[test]
 fn a_question_comes_into_the_inbox_and_its_answer_goes_back() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut client = client(&stage);
     let (said, failed) = client.call("narrate", json!({"text": "I look at the prices."}));
     assert_eq!((said.as_str(), failed), ("said.", false));
@@ -68,7 +68,7 @@ fn a_question_comes_into_the_inbox_and_its_answer_goes_back() {
 
 #[test]
 fn a_question_outlives_its_client_and_the_next_one_reads_the_answer() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut first = client(&stage);
     first.call("ask_human", json!({"question": "Which colour?"}));
     assert!(first.leave().success());
@@ -86,7 +86,7 @@ fn a_question_outlives_its_client_and_the_next_one_reads_the_answer() {
 
 #[test]
 fn a_session_that_was_left_with_an_open_question_ends_when_it_is_answered() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut first = client(&stage);
     first.call("ask_human", json!({"question": "Which colour?"}));
     assert!(first.leave().success());
@@ -101,7 +101,7 @@ fn a_session_that_was_left_with_an_open_question_ends_when_it_is_answered() {
 
 #[test]
 fn a_failure_is_answered_with_what_to_do() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut client = client(&stage);
     let mut report = |code: Option<&str>, message: &str| {
         let mut input = json!({ "message": message });
@@ -136,7 +136,7 @@ fn a_failure_is_answered_with_what_to_do() {
 // T4.29, T4.31: a refusal and a decision about a failure carry code and category beside the words
 #[test]
 fn every_answer_about_a_failure_has_its_code_and_category() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut client = client(&stage);
     let failure = |code: &str| json!({ "code": code, "message": "as it is" });
     for (tool, input, code, category) in [
@@ -164,7 +164,7 @@ fn every_answer_about_a_failure_has_its_code_and_category() {
 
 #[test]
 fn what_needs_a_task_says_so_and_nonsense_is_answered() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut client = client(&stage);
     let push = json!({"key": "out", "action": {"kind": "git.push"}});
     for (tool, input, says) in [
@@ -188,7 +188,7 @@ fn what_needs_a_task_says_so_and_nonsense_is_answered() {
 // TX16
 #[test]
 fn a_secret_of_the_clients_environment_reaches_no_record() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut server = stage.unstuck(&["mcp"]);
     server.env("SHOP_TOKEN", "canary-4711-in-the-mine");
     let mut client = Client::start(server);
@@ -201,7 +201,7 @@ fn a_secret_of_the_clients_environment_reaches_no_record() {
 
 #[test]
 fn a_server_that_is_asked_to_end_ends_its_session() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let mut client = client(&stage);
     client.call("narrate", json!({"text": "I look around."}));
     assert!(client.terminate().success());
@@ -210,7 +210,7 @@ fn a_server_that_is_asked_to_end_ends_its_session() {
 
 #[test]
 fn two_clients_work_beside_each_other_and_one_goes_on_without_the_other() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let (mut one, mut other) = (client(&stage), client(&stage));
     one.call("narrate", json!({"text": "one"}));
     other.call("narrate", json!({"text": "other"}));

@@ -6,7 +6,8 @@ use serde_json::json;
 use unstuck_core::engine::Event;
 
 use super::client::{lines, said};
-use crate::exec::stage::Stage;
+use crate::program::OutputText as _;
+use crate::project::Project;
 
 fn mcp() -> &'static str {
     env!("CARGO_BIN_EXE_unstuck")
@@ -14,7 +15,7 @@ fn mcp() -> &'static str {
 
 #[test]
 fn a_script_can_tell_and_nothing_else() {
-    let stage = Stage::new();
+    let stage = Project::new();
     let calls = lines(&[
         ("narrate", json!({"text": "Halfway there."})),
         ("ask_human", json!({"question": "Which colour?"})),
@@ -22,8 +23,8 @@ fn a_script_can_tell_and_nothing_else() {
         ("task_done", json!({"summary": "x"})),
     ]);
     fs::write(stage.path("in"), calls).unwrap();
-    let ran = stage.run(&["--name", "night"], &format!("{} mcp < in > out", mcp()));
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let ran = stage.run_exec(&["--name", "night"], &format!("{} mcp < in > out", mcp()));
+    assert!(ran.status.success(), "{}", ran.err());
     let said = said(&stage.wrote("out"));
     assert_eq!(said[0], ("said.".to_owned(), false));
     for (text, failed) in &said[1..] {
@@ -42,14 +43,14 @@ fn a_script_can_tell_and_nothing_else() {
 // B18: a token reports for its run only.
 #[test]
 fn the_token_of_another_run_or_of_no_run_reports_nothing() {
-    let stage = Stage::new();
+    let stage = Project::new();
     fs::write(stage.path("in"), lines(&[("narrate", json!({"text": "forged"}))])).unwrap();
     // The first run's token is kept, and used when that run is over.
-    stage.run(&["--name", "one"], "printf %s \"$UNSTUCK_TOKEN\" > token");
+    stage.run_exec(&["--name", "one"], "printf %s \"$UNSTUCK_TOKEN\" > token");
     let later = format!("UNSTUCK_TOKEN=$(cat token) {} mcp < in > late", mcp());
     let forged = format!("UNSTUCK_TOKEN=0.00 {} mcp < in > forged", mcp());
-    let ran = stage.run(&["--name", "two"], &format!("{later}; {forged}"));
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let ran = stage.run_exec(&["--name", "two"], &format!("{later}; {forged}"));
+    assert!(ran.status.success(), "{}", ran.err());
     let late = said(&stage.wrote("late"));
     assert_eq!(late, [("The run that you belong to has ended. Stop here.".to_owned(), true)]);
     let (text, failed) = &said(&stage.wrote("forged"))[0];

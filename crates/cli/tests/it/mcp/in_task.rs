@@ -10,12 +10,8 @@ use unstuck_core::fault::{Code, Kind};
 use unstuck_core::question::Decision;
 use unstuck_runner::RunnerNotice;
 
+use super::agent_build::{SECRET, Stage, forged};
 use super::client::said;
-use super::stage::{SECRET, Stage, forged};
-
-async fn states(stage: &Stage) -> Vec<TaskState> {
-    stage.look(|state| state.tasks().map(|task| task.state.clone()).collect()).await
-}
 
 /// What came of every action but the merge that was applied.
 async fn published(stage: &Stage) -> Vec<String> {
@@ -42,8 +38,8 @@ async fn an_agent_tells_declares_and_says_that_it_is_done() {
         ("task_done", json!({"summary": "It is red."})),
     ];
     stage.let_go(&calls).await;
-    stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Done]);
+    stage.wait_until_quiet().await;
+    assert_eq!(stage.task_states().await, [TaskState::Done]);
     let said = said(&stage.wrote("out"));
     assert_eq!(said[0], ("said.".to_owned(), false));
     assert!(said[1].0.contains(r#""state":"declared""#) && !said[1].1, "{said:?}");
@@ -61,8 +57,8 @@ async fn an_action_in_the_agents_shell_is_declared_and_runs_once_after_the_check
                 >> $HERE/told; echo $? >> $HERE/told; done";
     let stage = Stage::start(&[line]).await;
     stage.let_go(&[]).await;
-    stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Done]);
+    stage.wait_until_quiet().await;
+    assert_eq!(stage.task_states().await, [TaskState::Done]);
     let told = stage.wrote("told");
     assert_eq!(told.matches("is declared. Nothing has run yet").count(), 2, "{told}");
     assert_eq!(told.matches("\n0\n").count(), 2, "{told}");
@@ -76,17 +72,16 @@ async fn a_question_parks_the_task_and_the_answer_takes_it_on() {
     let stage = Stage::start(&[ask, "echo blue > colour"]).await;
     let asked = json!({"question": "Which colour?", "options": ["red", "blue"]});
     stage.let_go(&[("ask_human", asked)]).await;
-    stage.rests().await;
-    let asked = stage.look(|state| state.questions().next().cloned()).await.unwrap();
+    let asked = stage.wait_for_question().await;
     assert_eq!(asked.code(), Some(Code::PreconditionInput));
     let Kind::PreconditionInput(input) = &asked.fault.as_ref().unwrap().kind else {
         panic!("{asked:?}")
     };
     assert_eq!((input.asked.as_str(), input.options.len()), ("Which colour?", 2));
-    assert!(matches!(states(&stage).await[..], [TaskState::Parked { .. }]));
-    stage.answer(Decision::ProvideGuidance, "Blue.").await;
-    stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Done]);
+    assert!(matches!(stage.task_states().await[..], [TaskState::Parked { .. }]));
+    stage.answer(Decision::ProvideGuidance, Some("Blue.")).await;
+    stage.wait_until_quiet().await;
+    assert_eq!(stage.task_states().await, [TaskState::Done]);
 }
 
 #[tokio::test]
@@ -102,8 +97,7 @@ async fn what_cannot_be_done_is_a_question_and_a_stated_failure_has_its_code() {
         let stage =
             Stage::start(&["unstuck mcp < $HERE/in > $HERE/out; read line < $HERE/never"]).await;
         stage.let_go(&[(tool, input)]).await;
-        stage.rests().await;
-        let asked = stage.look(|state| state.questions().next().cloned()).await.unwrap();
+        let asked = stage.wait_for_question().await;
         assert_eq!(asked.code(), Some(code), "{tool}");
     }
 }
@@ -115,8 +109,8 @@ async fn an_agent_that_says_a_change_was_not_allowed_is_stopped() {
     let stage = Stage::start(&[line]).await;
     let denied = json!({"code": "SCOPE_USER_DENIED", "message": "they said no"});
     stage.let_go(&[("report_failure", denied)]).await;
-    stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Skipped { left: SkipReason::Denied }]);
+    stage.wait_until_quiet().await;
+    assert_eq!(stage.task_states().await, [TaskState::Skipped { left: SkipReason::Denied }]);
     let (said, failed) = &said(&stage.wrote("out"))[0];
     assert!(said.contains("taken back") && said.ends_with("Stop here.") && !failed, "{said}");
     assert_eq!(stage.look(|state| state.questions().count()).await, 0);
@@ -130,9 +124,9 @@ async fn an_action_that_was_put_together_by_hand_gets_no_secret_that_it_may_not_
         let owed = state.outstanding_effects().into_iter();
         owed.filter(|effect| matches!(effect.what, EffectKind::Attempt { .. })).map(|e| e.id).next()
     };
-    stage.until(move |state| attempt(state).is_some()).await;
+    stage.wait_until(move |state| attempt(state).is_some()).await;
     let effect = stage.look(attempt).await.unwrap();
-    stage.handle.submit_command(Command::Mutate { effect, mutation: forged() }).await.unwrap();
+    stage.submit(Command::Mutate { effect, mutation: forged() }).await;
     let mut notices = stage.handle.subscribe_notices();
     stage.let_go(&[]).await;
     let fault = loop {

@@ -12,7 +12,8 @@ use unstuck_world::provider::claude_cli::{self, ClaudeCli, ClaudePermissions, Sh
 use unstuck_world::provider::codex_cli::{self, CodexAccess, CodexCli, find_native_program};
 use unstuck_world::provider::{AccountAuth, AccountKey, Credential};
 
-use super::stage::{Stage, own_guard};
+use super::agent_build::Stage;
+use crate::program::own_guard;
 
 /// A real program: named by the environment, or put there by `scripts/agents`.
 fn program(variable: &str, name: &str) -> PathBuf {
@@ -75,12 +76,12 @@ async fn tells(start: impl AsyncFnOnce(&FakeServer) -> Stage) {
     let server =
         FakeServer::start(FakeScript::new(script, FakeAnswer::with_text("Done."))).await.unwrap();
     let stage = start(&server).await;
-    stage.rests().await;
+    stage.wait_until_quiet().await;
     let told = stage.narrated().await;
     for wanted in ["I look around.", "There was nothing to do."] {
         assert!(told.iter().any(|text| text == wanted), "{told:?}");
     }
-    assert_eq!(states(&stage).await, [TaskState::Done]);
+    assert_eq!(stage.task_states().await, [TaskState::Done]);
 }
 
 /// A model that asks: it is stopped there, and reads the answer in the same conversation.
@@ -89,11 +90,11 @@ async fn asks(start: impl AsyncFnOnce(&FakeServer) -> Stage) {
     let server =
         FakeServer::start(FakeScript::new([ask], FakeAnswer::with_text("Done."))).await.unwrap();
     let stage = start(&server).await;
-    stage.rests().await;
-    assert!(matches!(states(&stage).await[..], [TaskState::Parked { .. }]));
-    stage.answer(Decision::ProvideGuidance, "Blue, like the door.").await;
-    stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Done]);
+    stage.wait_until_quiet().await;
+    assert!(matches!(stage.task_states().await[..], [TaskState::Parked { .. }]));
+    stage.answer(Decision::ProvideGuidance, Some("Blue, like the door.")).await;
+    stage.wait_until_quiet().await;
+    assert_eq!(stage.task_states().await, [TaskState::Done]);
     let last = server.model_calls().pop().unwrap().json().to_string();
     assert!(last.contains("Which colour?") && last.contains("Blue, like the door."), "{last}");
 }
@@ -103,15 +104,11 @@ async fn repeats(start: impl AsyncFnOnce(&FakeServer) -> Stage) {
     let done = call("task_done", &json!({"summary": "There was nothing to do."}));
     let server = FakeServer::start(done).await.unwrap();
     let stage = start(&server).await;
-    stage.rests().await;
-    assert_eq!(states(&stage).await, [TaskState::Done]);
+    stage.wait_until_quiet().await;
+    assert_eq!(stage.task_states().await, [TaskState::Done]);
     // Twice, because it changed nothing and is asked once more.
     let calls = server.model_calls().len();
     assert!(calls <= 2 * 3, "{calls} calls");
-}
-
-async fn states(stage: &Stage) -> Vec<TaskState> {
-    stage.look(|state| state.tasks().map(|task| task.state.clone()).collect()).await
 }
 
 // B43

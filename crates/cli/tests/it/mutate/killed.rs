@@ -2,7 +2,8 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::exec::stage::{Stage, text};
+use crate::program::OutputText as _;
+use crate::project::Project;
 
 /// Charges, says so, and hangs at its first try.
 const CHARGE: &str = "echo $PPID >guard; [ -f early ] || echo x >>charges; echo sent >up; \
@@ -13,8 +14,8 @@ fn script(probe: &str) -> String {
     format!("unstuck mutate --key charge {probe} -- sh charge.sh; s=$?; echo $s >>ended; exit $s")
 }
 
-fn stage() -> Stage {
-    let stage = Stage::new();
+fn stage() -> Project {
+    let stage = Project::new();
     std::fs::write(stage.path("charge.sh"), CHARGE).unwrap();
     stage.fifo("up");
     stage
@@ -24,17 +25,12 @@ fn stage() -> Stage {
 #[test]
 fn the_next_process_looks_before_anything_is_sent() {
     let stage = stage();
-    let exec = stage.start(&["--name", "pay"], &script(PROBE));
+    let exec = stage.start_exec(&["--name", "pay"], &script(PROBE));
     assert_eq!(stage.hear("up"), "sent\n");
     exec.signal(Signal::KILL);
-    exec.status();
-    let ran = stage.run(&["--name", "pay"], &script(PROBE));
-    assert_eq!(
-        (ran.status.code(), text(&ran.stdout).as_str()),
-        (Some(0), "found\n"),
-        "{}",
-        text(&ran.stderr)
-    );
+    exec.wait();
+    let ran = stage.run_exec(&["--name", "pay"], &script(PROBE));
+    assert_eq!((ran.status.code(), ran.out().as_str()), (Some(0), "found\n"), "{}", ran.err());
     assert_eq!((stage.wrote("charges").as_str(), stage.wrote("looks").as_str()), ("x\n", "look\n"));
     assert!(stage.wrote("ended").ends_with("0\n"), "{}", stage.wrote("ended"));
 }
@@ -43,16 +39,15 @@ fn the_next_process_looks_before_anything_is_sent() {
 #[test]
 fn without_a_probe_a_person_is_asked_and_nothing_is_sent() {
     let stage = stage();
-    let exec = stage.start(&["--name", "pay"], &script(""));
+    let exec = stage.start_exec(&["--name", "pay"], &script(""));
     stage.hear("up");
     exec.signal(Signal::KILL);
-    exec.status();
+    exec.wait();
     let options = ["--name", "pay", "--max-wait", "0"];
-    assert_eq!(stage.run(&options, &script("")).status.code(), Some(3));
+    assert_eq!(stage.run_exec(&options, &script("")).status.code(), Some(3));
     assert_eq!(stage.wrote("charges"), "x\n");
     assert!(stage.answer(&stage.question(), "it_happened").status.success());
-    let ran = stage.run(&options, &script(""));
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.run_exec(&options, &script("")).exits(0);
     assert_eq!(stage.wrote("charges"), "x\n");
     assert!(stage.wrote("ended").ends_with("0\n"), "{}", stage.wrote("ended"));
 }
@@ -69,11 +64,11 @@ fn a_sender_that_is_killed_takes_its_command_along_and_is_looked_after() {
         "sh -c '{}'; s=$?; echo $s >>ended; [ $s = 0 ] || exit 75",
         script.replace('\'', "'\\''")
     );
-    let exec = stage.start(&["--name", "pay"], &script);
+    let exec = stage.start_exec(&["--name", "pay"], &script);
     stage.hear("up");
     let me: i32 = stage.wrote("me").trim().parse().unwrap();
     kill_process(Pid::from_raw(me).unwrap(), Signal::KILL).unwrap();
-    let (status, out, said) = exec.end();
+    let (status, out, said) = exec.read_to_end();
     assert_eq!(status.code(), Some(0), "{out} {said}");
     assert_eq!((stage.wrote("charges").as_str(), stage.wrote("looks").as_str()), ("x\n", "look\n"));
 }
@@ -90,11 +85,6 @@ fn alone_it_is_looked_up_by_the_next_one_with_the_same_key() {
     first.kill().unwrap();
     first.wait().unwrap();
     let ran = stage.unstuck(&args).output().unwrap();
-    assert_eq!(
-        (ran.status.code(), text(&ran.stdout).as_str()),
-        (Some(0), "found\n"),
-        "{}",
-        text(&ran.stderr)
-    );
+    assert_eq!((ran.status.code(), ran.out().as_str()), (Some(0), "found\n"), "{}", ran.err());
     assert_eq!((stage.wrote("charges").as_str(), stage.wrote("looks").as_str()), ("x\n", "look\n"));
 }

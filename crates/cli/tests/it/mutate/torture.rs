@@ -19,7 +19,8 @@ use unstuck_core::engine::{Event, Rng, Rule};
 use unstuck_core::question::QuestionKind;
 use unstuck_store::tables::QuestionStatus;
 
-use crate::exec::stage::{Stage, text};
+use crate::program::OutputText as _;
+use crate::project::Project;
 
 /// Charges in all, unless the caller asks for more; in one script; and scripts at the same time.
 const CHARGES: usize = 500;
@@ -200,7 +201,7 @@ fn say(mut stream: &TcpStream, status: Option<u16>) {
 }
 
 /// Runs one script until all its charges are made; a person says what they can see.
-fn settle(stage: &Stage, service: &Service, worker: usize, number: usize, answers: &Mutex<()>) {
+fn settle(stage: &Project, service: &Service, worker: usize, number: usize, answers: &Mutex<()>) {
     let name = format!("s-{worker}-{number}");
     let script = format!(
         "for i in $(seq {IN_A_SCRIPT}); do key={name}-$i; r=$(unstuck mutate --quiet --key $key \
@@ -220,13 +221,13 @@ fn settle(stage: &Stage, service: &Service, worker: usize, number: usize, answer
             }
             // This process was killed, or the one that decided.
             None | Some(70 | 75) => {}
-            other => panic!("{name} ended with {other:?}: {}", text(&ran.stderr)),
+            other => panic!("{name} ended with {other:?}: {}", ran.err()),
         }
     }
     panic!("{name} never ends");
 }
 
-fn answer_all(stage: &Stage, service: &Service, name: &str) {
+fn answer_all(stage: &Project, service: &Service, name: &str) {
     let task = stage.job(name).id;
     for question in stage.questions() {
         if question.status != QuestionStatus::Pending || !question.tasks.contains(&task) {
@@ -258,7 +259,7 @@ fn answer_all(stage: &Stage, service: &Service, name: &str) {
 fn every_charge_is_made_exactly_once() {
     let asked = std::env::var_os("UNSTUCK_TORTURE").and_then(|n| n.to_str()?.parse().ok());
     let charges: usize = asked.unwrap_or(CHARGES);
-    let (stage, service) = (Stage::new(), Service::opens(7));
+    let (stage, service) = (Project::new(), Service::opens(7));
     fs::write(stage.path("unstuck.toml"), SETTINGS).unwrap();
     fs::write(stage.path("call.sh"), CALL).unwrap();
     let scripts = charges.div_ceil(IN_A_SCRIPT * WORKERS);
@@ -281,8 +282,8 @@ fn every_charge_is_made_exactly_once() {
 }
 
 /// The events of a charge in the journal.
-fn told_of(stage: &Stage, key: &str) -> Vec<String> {
-    let events = stage.all_events();
+fn told_of(stage: &Project, key: &str) -> Vec<String> {
+    let events = stage.events();
     let id = events.iter().find_map(|recorded| match &recorded.event {
         Event::MutationIntended { mutation, spec, .. } if spec.key == key => Some(*mutation),
         _ => None,
@@ -303,9 +304,9 @@ fn told_of(stage: &Stage, key: &str) -> Vec<String> {
 }
 
 /// Tells how many charges were settled by a record, by a probe and by a person.
-fn tell_shares(stage: &Stage, charges: usize) {
+fn tell_shares(stage: &Project, charges: usize) {
     let (mut record, mut probe, mut person) = (0, 0, 0);
-    for recorded in stage.all_events() {
+    for recorded in stage.events() {
         match (&recorded.event, recorded.why.as_ref().map(|why| why.rule)) {
             (Event::MutationApplied { .. }, _) => record += 1,
             (Event::MutationReconciled { .. }, Some(Rule::PersonDecided)) => person += 1,

@@ -3,7 +3,7 @@
 use rustix::process::{Signal, kill_process};
 use unstuck_world::process::{GuardCommand, IdleGuard, Launch, ProcessEnd, ProcessInput};
 
-use super::stage::{Stage, runtime, text};
+use super::launches::{Stage, runtime, text};
 
 /// A guard that says its number and holds the fifo while it lives, and so does what it starts.
 fn heard(stage: &Stage) -> GuardCommand {
@@ -29,10 +29,10 @@ fn nothing_happens_before_the_order() {
     let ended = runtime.block_on(async {
         let guard = IdleGuard::start(&heard(&stage), &launch.input).unwrap();
         let mut alive = stage.alive();
-        alive.hear(1);
+        alive.read_lines(1);
         assert!(!stage.lock().exists());
         let ended = launch.start_under(guard).await.unwrap().wait().await;
-        assert_eq!(alive.until_none_left().lines().count(), 1);
+        assert_eq!(alive.read_to_end().lines().count(), 1);
         ended
     });
     assert_eq!((ended.how, text(&ended).trim_end()), (ProcessEnd::Exited(0), "me"));
@@ -65,9 +65,9 @@ fn one_that_gets_no_order_ends_with_its_supervisor() {
     let guard = runtime
         .block_on(async { IdleGuard::start(&heard(&stage), &ProcessInput::Inherit).unwrap() });
     let mut alive = stage.alive();
-    alive.hear(1);
+    alive.read_lines(1);
     drop(guard);
-    alive.until_none_left();
+    alive.read_to_end();
     assert!(!stage.lock().exists());
 }
 
@@ -77,10 +77,10 @@ fn a_dead_one_is_told_from_one_that_waits() {
     runtime.block_on(async {
         let guard = IdleGuard::start(&heard(&stage), &ProcessInput::Nothing).unwrap();
         let mut alive = stage.alive();
-        alive.hear(1);
+        alive.read_lines(1);
         let guard = guard.if_alive().unwrap();
         kill_process(alive.pid("guard"), Signal::KILL).unwrap();
-        alive.until_none_left();
+        alive.read_to_end();
         // It can be told as soon as the kernel has closed its files, or a moment later.
         let order = launch(&stage).start_under(guard).await;
         assert!(order.unwrap_err().to_string().contains("ended without a word"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use unstuck_world::process::{Deadline, ProcessDeadlines, ProcessEnd};
 
-use super::stage::{Stage, run};
+use super::launches::{Stage, run};
 
 const SHORT: Duration = Duration::from_millis(50);
 const LONG: Duration = Duration::from_mins(10);

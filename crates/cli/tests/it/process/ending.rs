@@ -9,7 +9,7 @@ use unstuck_world::process::{
     Deadline, Launch, ProcessDeadlines, ProcessEnd, StartFailure, TerminalSession,
 };
 
-use super::stage::{HARD_TREE, HARD_TREE_LINES, Stage, has_content, run, runtime, start, text};
+use super::launches::{HARD_TREE, HARD_TREE_LINES, Stage, has_content, run, runtime, start, text};
 
 #[test]
 fn an_exit_status_and_a_signal_are_facts() {
@@ -56,10 +56,10 @@ fn a_timeout_ends_children_in_sessions_of_their_own_and_daemons() {
         let runtime = runtime();
         let process = start(&runtime, launch);
         let mut alive = stage.alive();
-        alive.hear(HARD_TREE_LINES);
+        alive.read_lines(HARD_TREE_LINES);
         let ended = runtime.block_on(process.wait());
         // At the moment of the report no process is left that could write.
-        assert!(alive.none_left());
+        assert!(alive.has_ended());
         assert_eq!(ended.how, ProcessEnd::TimedOut { which: Deadline::Total, limit });
     }
 }
@@ -67,11 +67,8 @@ fn a_timeout_ends_children_in_sessions_of_their_own_and_daemons() {
 // TX15: what was running really wrote until then.
 #[test]
 fn a_cancel_ends_the_tree_however_often_it_is_asked_for() {
-    let stage = Stage::new();
-    let runtime = runtime();
-    let process = start(&runtime, stage.script(HARD_TREE));
-    let mut alive = stage.alive();
-    alive.hear(HARD_TREE_LINES);
+    let (stage, runtime, process, mut alive) = Stage::running(HARD_TREE);
+    alive.read_lines(HARD_TREE_LINES);
     while !has_content(&stage.path("writes")) {
         std::thread::yield_now();
     }
@@ -79,21 +76,18 @@ fn a_cancel_ends_the_tree_however_often_it_is_asked_for() {
     stopper.stop();
     stopper.stop();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     assert_eq!(ended.how, ProcessEnd::Stopped);
     stopper.stop();
 }
 
 #[test]
 fn dropping_a_process_ends_its_tree() {
-    let stage = Stage::new();
-    let runtime = runtime();
-    let process = start(&runtime, stage.script(HARD_TREE));
-    let mut alive = stage.alive();
-    alive.hear(HARD_TREE_LINES);
+    let (_stage, _runtime, process, mut alive) = Stage::running(HARD_TREE);
+    alive.read_lines(HARD_TREE_LINES);
     let stopper = process.stopper();
     drop(process);
-    alive.until_none_left();
+    alive.read_to_end();
     drop(stopper);
 }
 
@@ -108,7 +102,7 @@ fn what_a_program_leaves_behind_is_ended_and_counted() {
         let process = start(&runtime, launch);
         let mut alive = stage.alive();
         let ended = runtime.block_on(process.wait());
-        assert!(alive.none_left());
+        assert!(alive.has_ended());
         assert_eq!((ended.how, ended.leftovers_ended), (ProcessEnd::Exited(3), 3));
     }
     assert_eq!(stage.run("sleep 0 & wait").leftovers_ended, 0);
@@ -134,7 +128,7 @@ fn a_tree_that_listens_gets_its_time() {
     let runtime = runtime();
     let process = start(&runtime, launch);
     let mut alive = stage.alive();
-    alive.hear(2);
+    alive.read_lines(2);
     process.stopper().stop();
     let ended = runtime.block_on(process.wait());
     assert_eq!((ended.how, text(&ended).as_str()), (ProcessEnd::Stopped, "bye\n"));
@@ -158,7 +152,7 @@ fn a_held_lock_is_refused_and_free_again_when_the_tree_is_gone() {
     assert!(refused.message.contains("is held"), "{refused}");
     process.stopper().stop();
     runtime.block_on(process.wait());
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     assert_eq!(run(stage.program("true")).how, ProcessEnd::Exited(0));
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process};
 use unstuck_world::process::{ProcessEnd, StartFailure};
 
-use super::stage::{Stage, run, runtime, start, text};
+use super::launches::{Stage, run, runtime, start, text};
 
 /// The folder of our own group, if groups with an end for all of their members can be made in it.
 fn own_group(stage: &Stage) -> Option<PathBuf> {
@@ -62,14 +62,14 @@ fn what_hides_its_mark_is_ended_with_its_group() {
     let runtime = runtime();
     let process = start(&runtime, stage.script(&script));
     let mut alive = stage.alive();
-    alive.hear(2);
+    alive.read_lines(2);
     let group = own.join(name(&stage));
     let members = fs::read_to_string(group.join("cgroup.procs")).unwrap();
     let is_member = |pid: Pid| members.lines().any(|line| line == pid.to_string());
     assert!(is_member(alive.pid("hidden")) && !is_member(alive.pid("guard")), "{members}");
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     assert_eq!(ended.how, ProcessEnd::Lost { tree_gone: true });
     assert!(!group.exists());
 }

@@ -8,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use unstuck_testkit::stage::FifoReader;
 use unstuck_world::process::{ProcessEnd, ProcessInput, ProcessOutput, TerminalSession, reap_run};
 
-use super::stage::{Alive, HARD_TREE, HARD_TREE_LINES, Stage, run, runtime, start};
+use super::launches::{HARD_TREE, HARD_TREE_LINES, Stage, run};
 
 /// Tells the supervisor where its stage is, and what to run there.
 const STAGE: &str = "UNSTUCK_TEST_STAGE";
@@ -45,10 +46,10 @@ fn supervise(stage: &Stage, script: &str) -> Child {
         .unwrap()
 }
 
-fn hard_tree(stage: &Stage) -> (Child, Alive) {
+fn hard_tree(stage: &Stage) -> (Child, FifoReader) {
     let supervisor = supervise(stage, HARD_TREE);
     let mut alive = stage.alive();
-    alive.hear(HARD_TREE_LINES);
+    alive.read_lines(HARD_TREE_LINES);
     (supervisor, alive)
 }
 
@@ -60,7 +61,7 @@ fn nothing_outlives_a_killed_supervisor() {
     supervisor.kill().unwrap();
     let lock = reap_run(&stage.lock(), PATIENCE).unwrap();
     // With the lock in hand no process is left that could write.
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     drop(lock);
     supervisor.wait().unwrap();
 }
@@ -71,7 +72,7 @@ fn a_guard_ends_its_tree_by_itself() {
     let stage = Stage::new();
     let (mut supervisor, alive) = hard_tree(&stage);
     supervisor.kill().unwrap();
-    alive.until_none_left();
+    alive.read_to_end();
     supervisor.wait().unwrap();
 }
 
@@ -85,35 +86,29 @@ fn nothing_outlives_a_supervisor_and_a_guard_killed_together() {
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
-    assert!(!alive.none_left());
+    assert!(!alive.has_ended());
     let lock = reap_run(&stage.lock(), PATIENCE).unwrap();
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     drop(lock);
 }
 
 #[test]
 fn a_guard_killed_alone_is_told_and_its_tree_ended() {
-    let stage = Stage::new();
-    let runtime = runtime();
-    let process = start(&runtime, stage.script(HARD_TREE));
-    let mut alive = stage.alive();
-    alive.hear(HARD_TREE_LINES);
+    let (_stage, runtime, process, mut alive) = Stage::running(HARD_TREE);
+    alive.read_lines(HARD_TREE_LINES);
     kill_process(alive.pid("guard"), Signal::KILL).unwrap();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     assert_eq!(ended.how, ProcessEnd::Lost { tree_gone: true });
 }
 
 #[test]
 fn a_guard_asked_to_end_ends_its_tree_first() {
-    let stage = Stage::new();
-    let runtime = runtime();
-    let process = start(&runtime, stage.script(HARD_TREE));
-    let mut alive = stage.alive();
-    alive.hear(HARD_TREE_LINES);
+    let (_stage, runtime, process, mut alive) = Stage::running(HARD_TREE);
+    alive.read_lines(HARD_TREE_LINES);
     kill_process(alive.pid("guard"), Signal::TERM).unwrap();
     let ended = runtime.block_on(process.wait());
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
     assert_eq!(ended.how, ProcessEnd::Stopped);
 }
 
@@ -124,10 +119,10 @@ fn what_a_terminal_sends_does_not_end_a_guard_before_its_tree() {
         let script = format!("trap '' TERM INT HUP QUIT\n{HARD_TREE}");
         let mut supervisor = supervise(&stage, &script);
         let mut alive = stage.alive();
-        alive.hear(HARD_TREE_LINES);
+        alive.read_lines(HARD_TREE_LINES);
         // It reaches the supervisor, which dies of it, the guard and the program.
         kill_process_group(Pid::from_child(&supervisor), signal).unwrap();
-        alive.until_none_left();
+        alive.read_to_end();
         supervisor.wait().unwrap();
     }
 }

@@ -5,7 +5,7 @@ mod deadlines;
 mod ending;
 mod grouping;
 mod killed;
+mod launches;
 mod output;
 mod reaping;
-mod stage;
 mod verdicts;

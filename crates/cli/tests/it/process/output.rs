@@ -2,7 +2,7 @@
 
 use unstuck_world::process::{ProcessEnd, ProcessInput};
 
-use super::stage::{Stage, run, text};
+use super::launches::{Stage, run, text};
 
 #[test]
 fn both_streams_are_kept_in_the_order_they_arrive() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use unstuck_world::process::reap_run;
 
-use super::stage::{Stage, runtime, start};
+use super::launches::{Stage, runtime, start};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -39,10 +39,10 @@ fn a_lock_that_is_in_use_is_not_taken_and_nothing_is_killed() {
     let mut alive = stage.alive();
     let refused = reap_run(&stage.lock(), Duration::ZERO).unwrap_err();
     assert!(refused.message.contains("is still held"), "{refused}");
-    assert!(!alive.none_left());
+    assert!(!alive.has_ended());
     drop(process);
     drop(reap_run(&stage.lock(), PATIENCE).unwrap());
-    assert!(alive.none_left());
+    assert!(alive.has_ended());
 }
 
 #[test]

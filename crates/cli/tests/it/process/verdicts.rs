@@ -5,7 +5,7 @@ use std::time::Duration;
 use unstuck_core::fault::{ClassifiedBy, Code, Fault, Kind};
 use unstuck_world::process::{Launch, ProcessDeadlines, derive_fault};
 
-use super::stage::{Stage, run, runtime, start};
+use super::launches::{Stage, run, runtime, start};
 
 fn judge(launch: Launch) -> Option<Fault> {
     derive_fault(&run(launch), "script#1", "the script")

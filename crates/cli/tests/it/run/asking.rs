@@ -2,22 +2,21 @@
 
 use serde_json::Value;
 
-use super::stage::Stage;
+use crate::project::Project;
 
 const RED: &str = r#"{write = "work/a.txt", text = "broken\n"}"#;
 
 /// A project in which every task is worked on by the same script.
-fn stage(attempts: &[&str], more: &str) -> Stage {
-    let stage = Stage::new();
-    let settings = std::fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    stage.write("unstuck.toml", &settings.replace("{task}", "one"));
+fn stage(attempts: &[&str], more: &str) -> Project {
+    let stage = Project::with_agents();
+    stage.replace_setting("{task}", "one");
     stage.agent("one", attempts);
     stage.set(more);
     stage
 }
 
 /// A question as the program writes it for programs.
-fn shown(stage: &Stage) -> Value {
+fn shown(stage: &Project) -> Value {
     serde_json::from_str(&stage.run(&["inbox", "show", "0", "--json"]).stdout).unwrap()
 }
 
@@ -26,8 +25,7 @@ fn shown(stage: &Stage) -> Value {
 fn a_question_shows_the_title_the_check_its_output_and_the_change() {
     let title = "Return HTTP 404 in get_order() für README.md";
     let stage = stage(&[RED, RED, RED, RED, RED], "");
-    let ran = stage.run(&["run", title, "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", title, "--max-wait", "0"]).exits(3);
     let show = stage.run(&["inbox", "show", "0"]);
     for part in [
         &format!("“{title}”"),
@@ -46,8 +44,7 @@ fn a_question_shows_the_title_the_check_its_output_and_the_change() {
     assert!(evidence["output"].as_str().unwrap().contains("work/a.txt"), "{evidence}");
     assert_eq!(evidence["approaches"].as_array().unwrap().len(), 1, "{evidence}");
     assert_eq!(evidence["diff"]["files_changed"], 1, "{evidence}");
-    let diff = stage.run(&["inbox", "diff", "0"]);
-    assert_eq!(diff.exit, 0, "{diff}");
+    let diff = stage.run(&["inbox", "diff", "0"]).exits(0);
     assert!(diff.stdout.contains("+broken"), "{diff}");
     let report = stage.run(&["report"]);
     assert!(report.stdout.replace('\\', "").contains(title), "{report}");
@@ -58,8 +55,7 @@ fn a_question_shows_the_title_the_check_its_output_and_the_change() {
 fn the_agents_question_is_shown_in_its_own_words() {
     let asks = "Should parse_order() in src/orders.py raise ValueError or return None?";
     let stage = stage(&[&format!("{{blocked = \"{asks}\"}}")], "");
-    let ran = stage.run(&["run", "Fix parse_order()", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "Fix parse_order()", "--max-wait", "0"]).exits(3);
     let words = shown(&stage)["problem"].as_str().unwrap().to_owned();
     assert!(
         words.contains(&format!("“{asks}”")) && words.contains("“Fix parse_order()”"),
@@ -72,8 +68,7 @@ fn the_agents_question_is_shown_in_its_own_words() {
 fn a_login_question_lists_the_attempt_that_was_made() {
     let refused = r#"{fail = "AUTH_INVALID", message = "401 invalid x-api-key"}"#;
     let stage = stage(&[refused], "");
-    let ran = stage.run(&["run", "paint it", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "paint it", "--max-wait", "0"]).exits(3);
     let question = shown(&stage);
     assert_eq!(
         question["attempts"],
@@ -89,8 +84,7 @@ fn what_may_pass_by_itself_can_be_tried_again() {
     let green = r#"{write = "work/a.txt", text = "fine\n"}"#;
     let steps = format!("{down}, {down}, {green}");
     let stage = stage(&[&steps], "[retry]\ntransient = 1\ntransient_for = \"0s\"\n");
-    let ran = stage.run(&["run", "paint it", "--max-wait", "2s"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "paint it", "--max-wait", "2s"]).exits(3);
     let question = shown(&stage);
     assert_eq!(question["recommended"], "try_again", "{question}");
     assert_eq!(stage.run(&["inbox", "answer", "0", "try_again"]).exit, 0);

@@ -3,12 +3,13 @@
 //! namespaces, where the repository lies in a temporary folder that agents may write to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::Path;
 
-use super::stage::Stage;
-use crate::program::ran;
+use unstuck_testkit::stage::write_program;
+
+use crate::program::finish;
+use crate::project::Project;
 
 /// What the person's repository holds: refs and the branch that is checked out, files that git obeys,
 /// and objects.
@@ -22,7 +23,7 @@ struct Repository {
 /// Runs `script` as the agent of a task that also does its work, and tells what became of the
 /// person's repository.
 struct Attacked {
-    stage: Stage,
+    stage: Project,
     before: Repository,
     objects: BTreeSet<String>,
 }
@@ -30,14 +31,14 @@ struct Attacked {
 impl Attacked {
     /// `without` names layers of the wall that are taken away.
     fn by(script: &str, without: &str) -> Self {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         stage.write(".gitignore", "/victim\n/planted-ran\n/planted*\n/.local\n/copy\n");
         stage.write("agents/write-a.toml", "");
         stage.write("victim", "the person's own\n");
-        stage.write("planted", "#!/bin/sh\necho ran >\"$(dirname \"$0\")/planted-ran\"\ncat\n");
+        let planted = "echo ran >\"$(dirname \"$0\")/planted-ran\"\ncat";
+        write_program(&stage.path("planted"), planted);
         stage.git(&["config", "user.name", "Ada"]);
         stage.git(&["config", "user.email", "ada@example.org"]);
-        fs::set_permissions(stage.path("planted"), Permissions::from_mode(0o755)).unwrap();
         // What is refused is no failure of the agent's.
         let root = stage.path("").display().to_string();
         let steps = format!(
@@ -50,8 +51,11 @@ impl Attacked {
         stage.git(&["commit-tree", tree.trim(), "-m", "the person may want this back"]);
         let before = repository(&stage);
         let objects = objects(&stage);
-        let mut run = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
-        let ran = ran(run.env("UNSTUCK_WALL_WITHOUT", without).output().unwrap());
+        let ran = finish(
+            stage
+                .unstuck(&["run", "write a", "--max-wait", "0"])
+                .env("UNSTUCK_WALL_WITHOUT", without),
+        );
         assert_eq!(ran.exit, 0, "{script}: {ran}");
         Self { stage, before, objects }
     }
@@ -71,7 +75,7 @@ impl Attacked {
     }
 }
 
-fn repository(stage: &Stage) -> Repository {
+fn repository(stage: &Project) -> Repository {
     let refs = stage.git(&["for-each-ref", "--format=%(objectname) %(refname)"]);
     let persons = |line: &&str| !line.contains("refs/unstuck/") && !line.contains("heads/unstuck/");
     let refs = refs.lines().filter(persons).collect::<Vec<_>>().join("\n");
@@ -94,7 +98,7 @@ fn read(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-fn objects(stage: &Stage) -> BTreeSet<String> {
+fn objects(stage: &Project) -> BTreeSet<String> {
     let all = stage.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
     all.lines().map(str::to_owned).collect()
 }

@@ -5,12 +5,12 @@ use unstuck_core::engine::Event;
 use unstuck_world::fake::server::{FakeAnswer, FakeScript, FakeServer, FakeToolCall};
 
 use super::models::ANTHROPIC;
-use super::stage::{Stage, outside};
-use crate::program::{Ran, ran};
+use crate::program::{Ran, finish};
+use crate::project::{Project, outside};
 
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
-fn shown(stage: &Stage) -> Value {
+fn shown(stage: &Project) -> Value {
     serde_json::from_str(&stage.run(&["inbox", "show", "0", "--json"]).stdout).unwrap()
 }
 
@@ -20,21 +20,19 @@ fn values(question: &Value) -> Vec<&str> {
 }
 
 /// Has the settings of runs begin with these.
-fn set_run(stage: &Stage, settings: &str) {
-    let known = std::fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    stage.write("unstuck.toml", &known.replace("[run]\n", &format!("[run]\n{settings}\n")));
+fn set_run(stage: &Project, settings: &str) {
+    stage.replace_setting("[run]\n", &format!("[run]\n{settings}\n"));
     stage.commit();
 }
 
 // B34: a setup command that fails is one question, before anything is spent
 #[test]
 fn a_setup_command_that_fails_is_asked_about_once() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("prepare.sh", "test -n \"$1\" || { echo 'there is no libfoo.h here'; exit 3; }\n");
     stage.agent("write-a", &[GREEN]);
     set_run(&stage, "setup = [\"sh prepare.sh\"]");
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let said = "The setup command “sh prepare.sh” ended with 3, so the work has not begun.";
     assert!(ran.stderr.contains(said) && !ran.stdout.contains("different approach"), "{ran}");
     assert_eq!(stage.count(|event| matches!(event, Event::FaultMet { .. })), 1);
@@ -43,23 +41,19 @@ fn a_setup_command_that_fails_is_asked_about_once() {
     assert_eq!(question["evidence"]["command"], "sh prepare.sh", "{question}");
     let output = question["evidence"]["output"].as_str().unwrap();
     assert!(output.contains("there is no libfoo.h here"), "{question}");
-    let settings = std::fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    stage.write("unstuck.toml", &settings.replace("sh prepare.sh", "sh prepare.sh libfoo"));
-    let answered = stage.run(&["inbox", "answer", "0", "fixed"]);
-    assert_eq!(answered.exit, 0, "{answered}");
-    let ran = stage.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.replace_setting("sh prepare.sh", "sh prepare.sh libfoo");
+    stage.run(&["inbox", "answer", "0", "fixed"]).exits(0);
+    stage.run(&["resume", "--max-wait", "0"]).exits(0);
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
 }
 
 // B80: a question that is there before anything is listened to is shown, with what is wanted
 #[test]
 fn too_little_room_is_said_in_the_terminal_with_both_sizes() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     set_run(&stage, "disk_free_mb = 900000000");
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let said =
         ["too little room on the disk", "are free at", "run.disk_free_mb asks for 878906.2 GB"];
     for part in said.into_iter().chain(["unstuck inbox answer q0 fixed"]) {
@@ -80,15 +74,14 @@ fn works() -> [FakeAnswer; 2] {
 }
 
 /// A model whose price is known.
-fn priced(stage: &Stage, service: &FakeServer, args: &[&str]) -> Ran {
-    let mut unstuck = ANTHROPIC.unstuck(stage, service, args);
-    ran(unstuck.env("UNSTUCK_AGENT_MODEL", "claude-sonnet-5-5").output().unwrap())
+fn priced(stage: &Project, service: &FakeServer, args: &[&str]) -> Ran {
+    finish(ANTHROPIC.unstuck(stage, service, args).env("UNSTUCK_AGENT_MODEL", "claude-sonnet-5-5"))
 }
 
 // B81: the recommended answer to a budget that is too small lets the work go on
 #[test]
 fn going_on_gives_the_next_step_room() {
-    let (stage, outside) = (Stage::new(), outside());
+    let (stage, outside) = (Project::with_agents(), outside());
     stage.set("[budget]\nper_task = { money = \"$0.05\" }\n");
     let [write, done] = works();
     let service = outside.block_on(FakeServer::start(FakeScript::new([write], done))).unwrap();
@@ -100,15 +93,14 @@ fn going_on_gives_the_next_step_room() {
     let going_on = question["options"][0]["description"].as_str().unwrap();
     assert!(going_on.contains(" more ($") && going_on.contains(" in all)"), "{going_on}");
     assert_eq!(stage.run(&["inbox", "answer", "0", "continue"]).exit, 0);
-    let ran = priced(&stage, &service, &["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    priced(&stage, &service, &["resume", "--max-wait", "0"]).exits(0);
     assert_eq!(stage.questions().len(), 1, "it is asked once");
 }
 
 // B82: what the parts cost adds up to what all of it cost
 #[test]
 fn costs_below_a_cent_add_up() {
-    let (stage, outside) = (Stage::new(), outside());
+    let (stage, outside) = (Project::with_agents(), outside());
     stage.write("plan.md", "- [ ] Write one\n- [ ] Write two\n- [ ] Write three\n");
     stage.commit();
     let write = |name: &str| {
@@ -119,8 +111,7 @@ fn costs_below_a_cent_add_up() {
     let answers = [write("one"), done.clone(), write("two"), done.clone(), write("three")];
     let service = outside.block_on(FakeServer::start(FakeScript::new(answers, done))).unwrap();
     set_run(&stage, "jobs = 1");
-    let ran = priced(&stage, &service, &["run", "plan.md"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    priced(&stage, &service, &["run", "plan.md"]).exits(0);
     let report = stage.run(&["report"]);
     let amount = |line: &str| -> f64 {
         let at = line.rfind('$').unwrap_or_else(|| panic!("no cost in {line}"));
@@ -139,8 +130,8 @@ fn costs_below_a_cent_add_up() {
 const PIPELINE: &str = ".github/workflows/ci.yml";
 
 /// An agent that empties the pipeline, and then does what `steps` say.
-fn with_pipeline(steps: &[&str]) -> Stage {
-    let stage = Stage::new();
+fn with_pipeline(steps: &[&str]) -> Project {
+    let stage = Project::with_agents();
     stage.write(PIPELINE, "on: push\njobs:\n  test:\n    steps: [{ run: make test }]\n");
     stage.agent("write-a", steps);
     stage.set("[scope]\nask_first = [\".github/**\"]\n");
@@ -153,8 +144,7 @@ const EMPTIED: &str = r#"{write = ".github/workflows/ci.yml", text = "on: push\n
 #[test]
 fn work_goes_on_without_the_files_that_need_a_yes() {
     let stage = with_pipeline(&[&format!("{EMPTIED}, {GREEN}")]);
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let question = shown(&stage);
     assert_eq!(question["recommended"], "provide_guidance", "{question}");
     assert_eq!(question["options"][0]["label"], "Continue without it", "{question}");
@@ -168,8 +158,7 @@ fn work_goes_on_without_the_files_that_need_a_yes() {
     let change = stage.run(&["inbox", "diff", "0"]);
     assert!(change.stdout.contains("+jobs: {}"), "{change}");
     assert_eq!(stage.run(&["inbox", "answer", "0", "Continue without it"]).exit, 0);
-    let ran = stage.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["resume", "--max-wait", "0"]).exits(0);
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
     assert_eq!(stage.git(&["diff", "--name-only", "main", "unstuck/b0"]), "work/a.txt\n");
     assert_eq!(stage.tasks()[0].moved.attempts, 1);
@@ -181,8 +170,7 @@ fn work_that_is_nothing_without_those_files_is_done_anew() {
     let stage = with_pipeline(&[EMPTIED, GREEN]);
     assert_eq!(stage.run(&["run", "write a", "--max-wait", "0"]).exit, 3);
     assert_eq!(stage.run(&["inbox", "answer", "0", "go-on-without-it"]).exit, 0);
-    let ran = stage.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["resume", "--max-wait", "0"]).exits(0);
     assert_eq!(stage.git(&["diff", "--name-only", "main", "unstuck/b0"]), "work/a.txt\n");
 }
 
@@ -191,8 +179,7 @@ fn work_that_is_nothing_without_those_files_is_done_anew() {
 fn a_word_that_is_no_choice_lists_each_choice_once() {
     let stage = with_pipeline(&[EMPTIED]);
     assert_eq!(stage.run(&["run", "write a", "--max-wait", "0"]).exit, 3);
-    let ran = stage.run(&["inbox", "answer", "0", "perhaps"]);
-    assert_eq!(ran.exit, 2, "{ran}");
+    let ran = stage.run(&["inbox", "answer", "0", "perhaps"]).exits(2);
     for choice in ["answer 0 allow_once`: Allow it this once", "answer 0 deny`: Do not allow it"] {
         assert_eq!(ran.stderr.matches(choice).count(), 1, "{choice}: {ran}");
     }

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use serde_json::{Value, json};
 use unstuck_core::fault::{Code, Reaction};
 
-use super::stage::Stage;
+use crate::project::Project;
 
 /// Events that tell of a failure, or of work that does not go on because of one.
 const FAILURES: [&str; 9] = [
@@ -40,8 +40,8 @@ fn named(code: Code) -> String {
 }
 
 /// A task for each of these codes, whose agent fails with it.
-fn stage(codes: &[Code]) -> Stage {
-    let stage = Stage::new();
+fn stage(codes: &[Code]) -> Project {
+    let stage = Project::with_agents();
     for code in codes {
         let name = named(*code);
         stage.write(&format!("tasks/{name}.md"), &format!("# Do {name}\n\nIt is done.\n"));
@@ -69,12 +69,12 @@ fn fits(of: &Value, place: &str) {
     assert_eq!((code, category), right(known), "{place}: {of}");
 }
 
-fn json_of(stage: &Stage, args: &[&str]) -> Value {
+fn json_of(stage: &Project, args: &[&str]) -> Value {
     serde_json::from_str(&stage.run(args).stdout).unwrap()
 }
 
 /// The codes that the events, the tables and the report tell for each task.
-fn looked_over(stage: &Stage, stdout: &str) -> BTreeMap<String, Code> {
+fn looked_over(stage: &Project, stdout: &str) -> BTreeMap<String, Code> {
     for line in stdout.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         if FAILURES.contains(&event["type"].as_str().unwrap()) {
@@ -136,7 +136,7 @@ fn a_script_that_fails_says_its_code_and_category() {
         (&["--timeout", "10ms"], "sleep 60", "OPERATION_TIMEOUT"),
     ];
     for (options, line, code) in cases {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         stage.set(AT_ONCE);
         let args = [&["exec", "--json", "--max-wait", "0"], options, &["--", "sh", "-c", line]];
         let ran = stage.run(&args.concat());
@@ -154,10 +154,8 @@ fn a_script_that_fails_says_its_code_and_category() {
 // T4.31: what the control socket refuses has a code too
 #[test]
 fn a_refusal_of_the_control_socket_has_a_code() {
-    let stage = Stage::new();
-    for fifo in ["up", "go"] {
-        stage.fifo(fifo);
-    }
+    let stage = Project::with_agents();
+    stage.fifos(&["up", "go"]);
     let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go"]);
     stage.hear("up");
     let path = stage.path(".unstuck/control.sock");
@@ -179,7 +177,7 @@ fn a_refusal_of_the_control_socket_has_a_code() {
 // T4.31: an error of the program itself is more than words: exit code, next steps, and its code
 #[test]
 fn an_error_of_the_program_is_more_than_words() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let cases: [(&[&str], i32, Value); 5] = [
         (&["status", "--json"], 2, Value::Null),
         (&["run", "--json", "nowhere.md"], 2, Value::Null),

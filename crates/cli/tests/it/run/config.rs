@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use unstuck_core::engine::{BuildId, Command, Counters};
 use unstuck_core::fault::{Fault, Kind};
 
-use super::stage::Stage;
-use crate::program::ran;
+use crate::program::finish;
+use crate::project::Project;
 
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 const CODES: [&str; 4] =
@@ -25,7 +25,7 @@ fn error(stderr: &str) -> Value {
 // T4.14, T4.23, T4.28: each code with its path, field, variable and place; 78, and nothing is started
 #[test]
 fn what_is_wrong_with_settings_has_its_code_and_place() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let cases = [
         (None, &["--config", "other.toml"][..], "CONFIG_MISSING", json!({ "path": "other.toml" })),
         (
@@ -85,17 +85,15 @@ fn what_is_wrong_with_settings_has_its_code_and_place() {
 // T4.23: a variable of ours that holds nonsense is named, and so is a task file with its line
 #[test]
 fn variables_and_task_files_are_named_too() {
-    let stage = Stage::new();
-    let mut run = stage.unstuck(&["run", "write a", "--json"]);
-    let told = ran(run.env("UNSTUCK_RUN_JOBS", "many").output().unwrap());
+    let stage = Project::with_agents();
+    let told = finish(stage.unstuck(&["run", "write a", "--json"]).env("UNSTUCK_RUN_JOBS", "many"));
     let problem = error(&told.stderr)["problems"][0].clone();
     assert_eq!(
         (&problem["field"], &problem["variable"]),
         (&json!("run.jobs"), &json!("UNSTUCK_RUN_JOBS"))
     );
     stage.write("tasks/a.md", "---\nid: [\n---\n# Broken\n");
-    let told = stage.run(&["run", "--json"]);
-    assert_eq!(told.exit, 78, "{told}");
+    let told = stage.run(&["run", "--json"]).exits(78);
     let problem = error(&told.stderr)["problems"][0].clone();
     assert_eq!(
         (&problem["code"], &problem["path"]),
@@ -108,7 +106,7 @@ fn variables_and_task_files_are_named_too() {
 #[test]
 fn settings_of_one_task_fail_that_task_at_once() {
     for code in CODES {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         for (name, steps) in [
             ("a", format!(r#"{{fail = "{code}", message = "as it is"}}"#)),
             ("b", GREEN.to_owned()),
@@ -139,7 +137,7 @@ fn settings_of_one_task_fail_that_task_at_once() {
 #[test]
 fn settings_of_a_build_end_it_at_once() {
     for code in CODES {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         stage.agent("write-a", &[r#"{run = "echo up > $HOME/up; cat $HOME/go"}"#]);
         stage.commit();
         stage.fifo("up");
@@ -162,7 +160,7 @@ fn settings_of_a_build_end_it_at_once() {
 }
 
 /// Has the holder of the project end its build, as one does that finds the settings unusable.
-fn abort(stage: &Stage, code: &str) {
+fn abort(stage: &Project, code: &str) {
     let fault = Fault::new(Kind::bare(code.parse().unwrap()), "settings", "as it is");
     let command = Command::Abort { build: BuildId(0), fault: Arc::new(fault) };
     let ask = json!({ "id": 1, "do": "command", "command": command });

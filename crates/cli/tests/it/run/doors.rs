@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::Event;
 
-use super::stage::Stage;
+use crate::project::Project;
 
 /// Controls every task and question of the project, without the variables that say whose child it is;
 /// how each ended becomes part of its work.
@@ -17,7 +17,7 @@ done
 // B18: one task's agent controls neither another task nor the build, and answers no question.
 #[test]
 fn an_agent_without_its_token_is_still_only_its_runs_child() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("attack.sh", ATTACK);
     let own = env!("CARGO_BIN_EXE_unstuck");
     let attack = format!(
@@ -29,8 +29,7 @@ fn an_agent_without_its_token_is_still_only_its_runs_child() {
     stage.write("tasks/a.md", "# a\n");
     stage.write("tasks/b.md", "---\ndepends_on: [a]\n---\n# b\n");
     stage.commit();
-    let ran = stage.run(&["run", "tasks/"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "tasks/"]).exits(0);
     let ended = stage.on_branch("unstuck/b0", "work/ended.txt");
     let said = stage.on_branch("unstuck/b0", "work/said.txt");
     assert_eq!(ended.lines().count(), 5, "{ended}");
@@ -43,29 +42,26 @@ fn an_agent_without_its_token_is_still_only_its_runs_child() {
 #[test]
 fn a_command_that_an_agent_declares_runs_only_after_a_persons_yes() {
     for (answer, came) in [("allow_once", Some("paid\n")), ("deny", None)] {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         stage.write("pay.sh", "exec \"$1\" mutate --key pay -- sh -c 'echo paid'\n");
         let own = env!("CARGO_BIN_EXE_unstuck");
         let pay =
             format!(r#"{{run = "sh pay.sh {own}"}}, {{write = "work/a.txt", text = "fine\n"}}"#);
         stage.agent("write-a", &[&pay]);
         stage.commit();
-        let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-        assert_eq!(ran.exit, 3, "{ran}");
+        stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
         assert_eq!(paid(&stage), None);
         let shown = stage.run(&["inbox", "show", "0"]);
         assert!(shown.stdout.contains("sh -c 'echo paid'"), "{shown}");
-        let answered = stage.run(&["inbox", "answer", "0", answer]);
-        assert_eq!(answered.exit, 0, "{answered}");
-        let ran = stage.run(&["resume"]);
-        assert_eq!(ran.exit, 0, "{ran}");
+        stage.run(&["inbox", "answer", "0", answer]).exits(0);
+        stage.run(&["resume"]).exits(0);
         assert_eq!(paid(&stage).as_deref(), came, "{answer}");
         assert_eq!(stage.states(), [("write-a".to_owned(), "done")], "{answer}");
     }
 }
 
 /// What came back from the payment, where it was made.
-fn paid(stage: &Stage) -> Option<String> {
+fn paid(stage: &Project) -> Option<String> {
     let events = stage.events();
     let action = events.iter().find_map(|recorded| match &recorded.event {
         Event::MutationIntended { mutation, spec, .. } if spec.key == "pay" => Some(*mutation),
@@ -86,7 +82,7 @@ fn settings_jobs_pipelines_and_hooks_are_changed_only_when_a_person_says_so() {
     for path in
         ["deep/unstuck.toml", "jobs/nightly.md", ".github/workflows/ci.yml", ".husky/pre-push"]
     {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         let change = format!(r##"{{write = "{path}", text = "# mine\n"}}"##);
         stage.agent("write-a", &[&change]);
         stage.commit();

@@ -1,13 +1,11 @@
 //! Ends of a run: everything done, something not, a person needed, paused.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
-
-use unstuck_core::engine::{Event, RecordedEvent};
+use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::write_program;
 
-use super::stage::Stage;
 use crate::program::ran;
+use crate::project::Project;
 
 const GREEN: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "fine\n"}"#;
 const RED: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "broken\n"}"#;
@@ -15,11 +13,10 @@ const RED: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "broke
 // TX12: all done is 0
 #[test]
 fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["run", "write a"]).exits(0);
     assert!(ran.stdout.contains("1 of 1 task done"), "{ran}");
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
     assert!(!stage.path("work").exists(), "the person's own tree is not touched");
@@ -29,11 +26,10 @@ fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
 // T4.11: the check's output goes into the next prompt, and the second approach is another one
 #[test]
 fn a_red_check_is_healed_by_another_approach() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[RED, GREEN]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["run", "write a"]).exits(0);
     assert!(ran.stdout.contains("a different approach (2 of 3)"), "{ran}");
     assert_eq!(stage.tasks()[0].moved.attempts, 2);
     assert_eq!(stage.questions().len(), 0);
@@ -42,61 +38,48 @@ fn a_red_check_is_healed_by_another_approach() {
 // B1: the same again is checked once more at most, and the agent is told that it was the same
 #[test]
 fn an_approach_that_comes_back_is_not_checked_a_third_time() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[RED, RED, RED, GREEN]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
-    let faults: Vec<Code> = stage.events().iter().filter_map(fault).collect();
+    stage.run(&["run", "write a"]).exits(0);
     let red = Code::ValidationPreCommit;
-    assert_eq!(faults, [red, red, Code::LogicRepeatedApproach]);
+    assert_eq!(stage.fault_codes(), [red, red, Code::LogicRepeatedApproach]);
     let why = stage.run(&["why", "r2"]);
     assert!(why.stdout.contains("LOGIC_REPEATED_APPROACH"), "{why}");
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
 }
 
-fn fault(recorded: &RecordedEvent) -> Option<Code> {
-    match &recorded.event {
-        Event::FaultMet { fault, .. } => Some(fault.code()),
-        _ => None,
-    }
-}
-
 // T2.4, B18, TX12: a person is needed (3), answers from another process, and the next start goes on
 #[test]
 fn what_needs_a_person_waits_for_the_answer_and_goes_on_with_it() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[RED, RED, RED, RED, GREEN]);
     stage.set("[retry]\nper_signature = 1\n");
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     assert!(ran.stderr.contains("unstuck inbox answer q0 provide_guidance"), "{ran}");
     assert_eq!(stage.states(), [("write-a".to_owned(), "waiting for a person")]);
     stage.agent("write-a", &[GREEN]);
     let guidance = ["inbox", "answer", "0", "provide_guidance", "--guidance", "write fine"];
     assert_eq!(stage.run(&guidance).exit, 0);
-    let ran = stage.run(&["resume"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["resume"]).exits(0);
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
 }
 
 // TX12: some work left out is 1
 #[test]
 fn a_build_with_something_left_out_says_so_with_its_exit_code() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.commit();
-    let ran = stage.run(&["run", "paint it", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "paint it", "--max-wait", "0"]).exits(3);
     assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
-    let ran = stage.run(&["resume"]);
-    assert_eq!(ran.exit, 1, "{ran}");
+    let ran = stage.run(&["resume"]).exits(1);
     assert!(ran.stdout.contains("0 of 1 task done"), "{ran}");
 }
 
 #[test]
 fn with_nothing_left_to_do_it_says_so() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let ran = stage.run(&["resume"]);
     assert_eq!(ran.exit, 2, "nothing was ever run here: {ran}");
     stage.agent("write-a", &[GREEN]);
@@ -108,11 +91,10 @@ fn with_nothing_left_to_do_it_says_so() {
 
 #[test]
 fn a_program_reads_every_event_as_a_line() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--json"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["run", "write a", "--json"]).exits(0);
     let types: Vec<String> = ran
         .stdout
         .lines()
@@ -125,12 +107,11 @@ fn a_program_reads_every_event_as_a_line() {
 // T4.9, TX12: an account that is limited and no time to wait is 75
 #[test]
 fn a_limited_account_is_not_waited_for_longer_than_wanted() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let limited = r#"{fail = "PROVIDER_RATE_LIMIT", message = "slow down", retry_after_s = 600}"#;
     stage.agent("write-a", &[limited, GREEN]);
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 75, "{ran}");
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]).exits(75);
     assert!(ran.stderr.contains("the service is limited until "), "{ran}");
     assert!(ran.stderr.contains("(in ") && ran.stderr.contains("`unstuck resume`"), "{ran}");
     assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 1);
@@ -140,15 +121,13 @@ fn a_limited_account_is_not_waited_for_longer_than_wanted() {
 // T4.9: a hook of the person's that does not end is named, with its limit and what it wrote
 #[test]
 fn a_hook_that_hangs_is_named_and_no_service_is_called_limited() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.commit();
-    let hook = ".git/hooks/pre-commit";
-    stage.write(hook, "#!/bin/sh\necho waiting for the lock server\nsleep 1000\n");
-    fs::set_permissions(stage.path(hook), Permissions::from_mode(0o755)).unwrap();
+    let hook = stage.path(".git/hooks/pre-commit");
+    write_program(&hook, "echo waiting for the lock server\nsleep 1000");
     let mut unstuck = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
-    let ran = ran(unstuck.env("UNSTUCK_RUN_COMMAND", "1s").output().unwrap());
-    assert_eq!(ran.exit, 75, "{ran}");
+    let ran = ran(unstuck.env("UNSTUCK_RUN_COMMAND", "1s").output().unwrap()).exits(75);
     let why = "one step took too long (“the hook pre-commit took longer than 1s”)";
     assert!(ran.stdout.contains(why) && ran.stderr.contains(why), "{ran}");
     assert!(ran.stderr.contains("“write a” is tried again"), "{ran}");
@@ -158,7 +137,7 @@ fn a_hook_that_hangs_is_named_and_no_service_is_called_limited() {
     assert!(log.stdout.contains(met), "{log}");
 }
 
-fn task(stage: &Stage, name: &str, front: &str, steps: &str) {
+fn task(stage: &Project, name: &str, front: &str, steps: &str) {
     let text = format!("---\n{front}\n---\n# Do {name}\n\n## Goal\nThe file is written.\n");
     stage.write(&format!("tasks/{name}.md"), &text);
     stage.agent(name, &[steps]);
@@ -167,14 +146,13 @@ fn task(stage: &Stage, name: &str, front: &str, steps: &str) {
 // TX12: what needs a task that waits for a person waits for a person (3), and nothing hangs
 #[test]
 fn a_parked_task_with_others_that_need_it_ends_as_waiting_for_a_person() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     task(&stage, "one", "priority: 1", r#"{blocked = "which colour?"}"#);
     task(&stage, "two", "depends_on: one", r#"{write = "work/two.txt", text = "fine\n"}"#);
     task(&stage, "three", "depends_on: two", r#"{write = "work/three.txt", text = "fine\n"}"#);
     task(&stage, "four", "priority: 0", r#"{write = "work/four.txt", text = "fine\n"}"#);
     stage.commit();
-    let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "tasks/", "--max-wait", "0"]).exits(3);
     let done: Vec<String> = stage
         .states()
         .into_iter()
@@ -183,20 +161,18 @@ fn a_parked_task_with_others_that_need_it_ends_as_waiting_for_a_person() {
         .collect();
     assert_eq!(done, ["four"], "what needs no person is done first");
     // Going on with it says the same at once.
-    let ran = stage.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["resume", "--max-wait", "0"]).exits(3);
 }
 
 // TX12: a build that its open questions have paused is 4
 #[test]
 fn a_build_that_is_paused_by_its_questions_ends_as_paused() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     for name in ["a", "b", "c", "d", "e", "f"] {
         let blocked = format!(r#"{{blocked = "which colour has {name}?"}}"#);
         task(&stage, name, "priority: 1", &blocked);
     }
     stage.set("[retry]\npause_after_questions = 2\n");
-    let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 4, "{ran}");
+    stage.run(&["run", "tasks/", "--max-wait", "0"]).exits(4);
     assert!(stage.questions().len() >= 3, "two of tasks and that of the build");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::stage::Stage;
+use crate::project::Project;
 
 const RED: &str = r#"{write = "work/a.txt", text = "broken\n"}"#;
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
@@ -24,11 +24,10 @@ fn count(events: &[Value], name: &str) -> usize {
 // T1.5, T1.12: the four events have these names, and come at their moments
 #[test]
 fn retries_questions_pauses_and_answers_are_events() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[RED, RED, GREEN]);
     stage.set("[retry]\nper_signature = 1\npause_after_questions = 1\n");
-    let ran = stage.run(&["run", "write a", "--json", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 4, "{ran}");
+    let ran = stage.run(&["run", "write a", "--json", "--max-wait", "0"]).exits(4);
     let told = events(&ran.stdout);
     let [fault, retrying, asked, parked, paused] = [
         "run.fault",
@@ -50,8 +49,7 @@ fn retries_questions_pauses_and_answers_are_events() {
 
     let guidance = ["inbox", "answer", "0", "provide_guidance", "--guidance", "write fine"];
     assert_eq!(stage.run(&guidance).exit, 0);
-    let ran = stage.run(&["resume", "--json"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["resume", "--json"]).exits(0);
     let resumed = events(&ran.stdout);
     let [resolved, unparked, done] =
         ["agent.escalation_resolved", "task.unparked", "task.done"].map(|name| at(&resumed, name));

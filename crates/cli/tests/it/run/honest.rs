@@ -4,8 +4,8 @@
 use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
 
-use super::stage::Stage;
 use crate::program::ran;
+use crate::project::Project;
 
 /// Red as long as `add` is wrong, in the words of a test runner.
 const TEST: &str = "\
@@ -16,8 +16,8 @@ echo \"AssertionError: expected 5, got $got\"
 exit 1
 ";
 
-fn with_red_base() -> Stage {
-    let stage = Stage::new();
+fn with_red_base() -> Project {
+    let stage = Project::with_agents();
     stage.write("check.sh", TEST);
     stage.write("add", "-1");
     stage.commit();
@@ -30,8 +30,7 @@ fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
     let stage = with_red_base();
     stage.agent("make-the-login-test-pass", &[r#"{say = "All done."}"#]);
     stage.commit();
-    let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]).exits(3);
     let said = "`sh check.sh` fails before any work has begun (calc.Case.test_login: “AssertionError: \
                 expected 5, got -1”).";
     assert!(ran.stdout.contains(said) && ran.stdout.contains("0 of 1 task done"), "{ran}");
@@ -50,8 +49,7 @@ fn the_next_build_from_the_same_commit_looks_at_its_base_again() {
     stage.agent("make-the-login-test-pass", &[r#"{write = "add", text = "5"}, {say = "Done."}"#]);
     stage.commit();
     for _ in 0..2 {
-        let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]);
-        assert_eq!(ran.exit, 0, "{ran}");
+        let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]).exits(0);
         assert!(ran.stdout.contains("`sh check.sh` fails before any work has begun"), "{ran}");
     }
 }
@@ -92,7 +90,7 @@ fn a_check_that_is_green_by_a_file_that_git_ignores_is_not_green() {
 // B15: a branch of the person's, or of a build whose record is lost, is not built on.
 #[test]
 fn a_branch_that_is_there_already_is_not_moved() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[r#"{write = "work/a", text = "x"}, {say = "Wrote it."}"#]);
     stage.commit();
     stage.git(&["branch", "unstuck/b0"]);
@@ -115,11 +113,10 @@ fn a_branch_that_is_there_already_is_not_moved() {
 // An empty variable in a script is no folder.
 #[test]
 fn an_empty_goal_is_refused() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("plan.md", "- [ ] Write a\n");
     stage.commit();
-    let ran = stage.run(&["run", ""]);
-    assert_eq!(ran.exit, 2, "{ran}");
+    let ran = stage.run(&["run", ""]).exits(2);
     assert!(ran.stderr.contains("the goal is empty"), "{ran}");
 }
 
@@ -131,8 +128,7 @@ fn a_wrong_fix_goes_back_to_the_agent_and_the_right_one_lands() {
     let right = r#"{write = "add", text = "5"}, {say = "Added."}"#;
     stage.agent("add-numbers", &[wrong, right]);
     stage.commit();
-    let ran = stage.run(&["run", "add numbers"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "add numbers"]).exits(0);
     assert_eq!(stage.on_branch("unstuck/b0", "add"), "5");
     assert_eq!(stage.tasks()[0].moved.attempts, 2);
     assert_eq!(stage.questions().len(), 0);
@@ -149,8 +145,7 @@ fn work_beside_an_old_failure_waits_for_one_answer() {
         }
         stage.write("plan.md", "- [ ] Dark mode\n- [ ] Light mode\n");
         stage.commit();
-        let ran = stage.run(&["run", "plan.md", "--max-wait", "0"]);
-        assert_eq!(ran.exit, 3, "{ran}");
+        stage.run(&["run", "plan.md", "--max-wait", "0"]).exits(3);
         let questions = stage.questions();
         assert_eq!(questions.len(), 1, "{questions:?}");
         assert_eq!(questions[0].tasks.len(), 2);
@@ -169,12 +164,11 @@ fn work_beside_an_old_failure_waits_for_one_answer() {
 // B35: nothing changed is no shipment, and has a mark of its own.
 #[test]
 fn a_task_that_needs_no_change_says_so_everywhere() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("log-in", &[r#"{say = "The login is there already."}"#]);
     stage.write("plan.md", "- [ ] Log in\n");
     stage.commit();
-    let ran = stage.run(&["run", "plan.md"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["run", "plan.md"]).exits(0);
     assert!(ran.stdout.contains("“Log in” needs no change: "), "{ran}");
     assert!(ran.stdout.contains("build b0: 1 task needed no change"), "{ran}");
     assert!(!ran.stdout.contains("The work is on the branch"), "{ran}");
@@ -197,12 +191,11 @@ fn a_task_that_needs_no_change_says_so_everywhere() {
 // B35: an agent that says it is blocked asks in its own words.
 #[test]
 fn an_agent_that_ends_blocked_asks_a_person() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let blocked = r#"{say = "BLOCKED: Which database should README.md name?"}"#;
     stage.agent("write-a", &[blocked]);
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let shown = stage.run(&["inbox", "show", "0"]);
     assert!(shown.stdout.contains("Which database should README.md name?"), "{shown}");
 }
@@ -210,7 +203,7 @@ fn an_agent_that_ends_blocked_asks_a_person() {
 // B36: red and then green on the same files is green, and said to be flaky.
 #[test]
 fn a_flaky_check_costs_no_attempt() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let once = stage.path("was-red");
     let flaky = format!(
         "test ! -e work/a.txt || test -e {0} || {{ touch {0}; echo 'not ok 1 - timing'; exit 1; }}\n",
@@ -219,8 +212,7 @@ fn a_flaky_check_costs_no_attempt() {
     stage.write("check.sh", &flaky);
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     assert_eq!(stage.tasks()[0].moved.attempts, 1);
     let report = stage.run(&["report"]);
     let named = "One check (“sh check.sh”) passed only when run again.";

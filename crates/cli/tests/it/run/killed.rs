@@ -3,14 +3,14 @@
 use rustix::process::Signal;
 use unstuck_core::engine::Event;
 
-use super::stage::Stage;
+use crate::project::Project;
 
 /// Says that it is up, waits for a word, and writes.
 const SLOW: &str =
     r#"{run = "echo up > ../../../up; cat ../../../go"}, {write = "work/a.txt", text = "fine\n"}"#;
 
-fn stage() -> Stage {
-    let stage = Stage::new();
+fn stage() -> Project {
+    let stage = Project::with_agents();
     stage.agent("write-a", &[SLOW]);
     stage.commit();
     stage.fifo("up");
@@ -18,11 +18,11 @@ fn stage() -> Stage {
     stage
 }
 
-fn goes_on(stage: &Stage) {
+fn goes_on(stage: &Project) {
     let mut resumed = stage.start(&["resume"]);
     stage.hear("up");
     std::fs::write(stage.path("go"), "").unwrap();
-    resumed.hear("is done");
+    resumed.read_until("is done");
     let (exit, said) = resumed.end();
     assert_eq!(exit, Some(0), "{said}");
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
@@ -71,7 +71,6 @@ fn killed_three_times_in_a_row_it_says_so_and_offers_to_try_again() {
     let problem = &questions[0].text.problem;
     assert!(problem.contains("crashed three times in a row"), "{problem}");
     assert!(!problem.contains("support"), "{problem}");
-    let answered = stage.run(&["inbox", "answer", &questions[0].id.to_string(), "try_again"]);
-    assert_eq!(answered.exit, 0, "{answered}");
+    stage.run(&["inbox", "answer", &questions[0].id.to_string(), "try_again"]).exits(0);
     goes_on(&stage);
 }

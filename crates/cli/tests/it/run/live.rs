@@ -2,13 +2,13 @@
 
 use rustix::process::Signal;
 
-use super::stage::Stage;
+use crate::project::Project;
 use crate::pty::Pty;
 
 const SLOW: &str = r#"{say = "I am looking around."}, {run = "echo up > ../../../up; cat ../../../go"}, {write = "work/a.txt", text = "fine\n"}"#;
 
-fn stage() -> Stage {
-    let stage = Stage::new();
+fn stage() -> Project {
+    let stage = Project::with_agents();
     stage.agent("write-a", &[SLOW]);
     stage.commit();
     stage.fifo("up");
@@ -46,7 +46,7 @@ fn a_key_pauses_it_and_it_goes_on_later() {
 
 #[test]
 fn a_question_is_answered_where_it_comes_up() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.commit();
     let mut run = Pty::start(stage.unstuck(&["run", "paint it"]), 80, 30);

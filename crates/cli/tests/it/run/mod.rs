@@ -21,7 +21,6 @@ mod refused;
 mod reverting;
 mod secrets;
 mod settings;
-pub(crate) mod stage;
 mod tasks;
 mod telling;
 mod together;

@@ -7,8 +7,8 @@ use unstuck_world::fake::server::{
     FakeAnswer, FakeHttpError, FakeRetryAfter, FakeScript, FakeServer, FakeToolCall,
 };
 
-use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
+use crate::project::{Project, outside};
 
 /// A way of calling a model.
 pub(super) struct Way {
@@ -29,7 +29,7 @@ const WAYS: [Way; 3] = [
 
 impl Way {
     /// The program with this model at work.
-    pub(super) fn unstuck(&self, stage: &Stage, service: &FakeServer, args: &[&str]) -> Command {
+    pub(super) fn unstuck(&self, stage: &Project, service: &FakeServer, args: &[&str]) -> Command {
         let mut unstuck = stage.unstuck(args);
         unstuck
             .env("UNSTUCK_AGENT_PROVIDER", self.provider)
@@ -40,7 +40,7 @@ impl Way {
         unstuck
     }
 
-    fn run(&self, stage: &Stage, service: &FakeServer, args: &[&str]) -> Ran {
+    fn run(&self, stage: &Project, service: &FakeServer, args: &[&str]) -> Ran {
         ran(self.unstuck(stage, service, args).output().unwrap())
     }
 }
@@ -60,7 +60,7 @@ fn works() -> [FakeAnswer; 2] {
 fn what_a_model_writes_lands_as_a_commit() {
     let outside = outside();
     for way in WAYS {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         let [write, done] = works();
         let service = outside.block_on(FakeServer::start(FakeScript::new([write], done))).unwrap();
         let ran = way.run(&stage, &service, &["run", "write a"]);
@@ -79,7 +79,7 @@ fn what_a_model_writes_lands_as_a_commit() {
 fn a_limited_model_goes_on_by_itself() {
     let outside = outside();
     for way in WAYS {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         let [write, done] = works();
         let limit = FakeAnswer::Error(FakeHttpError::RateLimit(FakeRetryAfter::Seconds(1)));
         let service =

@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use unstuck_core::engine::Event;
 use unstuck_world::process::WallLayers;
 
-use super::stage::Stage;
 use crate::program::ran;
+use crate::project::Project;
 
 fn listen() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -19,7 +19,7 @@ fn listen() -> (TcpListener, u16) {
 // B53: an agent and the checks reach nothing that the settings do not name
 #[test]
 fn agents_and_checks_do_not_reach_what_listens_on_this_machine() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let (listener, port) = listen();
     let connect = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo got out");
     stage.write("connect.sh", &connect);
@@ -27,8 +27,7 @@ fn agents_and_checks_do_not_reach_what_listens_on_this_machine() {
     let run = r#"{run = "mkdir -p work; bash connect.sh > work/a.txt; echo fine >> work/a.txt"}"#;
     stage.agent("write-a", &[run]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     let enclosed = WallLayers::detect().bubblewrap.is_some();
     let got_out = stage.on_branch("unstuck/b0", "work/a.txt").contains("got out");
     assert!(!(enclosed && got_out));
@@ -38,15 +37,14 @@ fn agents_and_checks_do_not_reach_what_listens_on_this_machine() {
 
 /// What the proxy says to an agent that asks it for a target twice. None without a network namespace,
 /// where the proxy is on this machine's loopback and wants a credential.
-fn ask_proxy(stage: &Stage, target: &str, network: &str) -> Option<String> {
+fn ask_proxy(stage: &Project, target: &str, network: &str) -> Option<String> {
     let ask = r#"p=${HTTPS_PROXY##*:}; for i in 1 2; do bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT TARGET HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; done"#;
     stage.write("ask.sh", &ask.replace("TARGET", target));
     let run = r#"{run = "mkdir -p work && sh ask.sh > work/a.txt 2>&1"}"#;
     stage.agent("write-a", &[run]);
     stage.commit();
     let mut unstuck = stage.unstuck(&["run", "write a"]);
-    let ran = ran(unstuck.env("UNSTUCK_AGENT_NETWORK", network).output().unwrap());
-    assert_eq!(ran.exit, 0, "{ran}");
+    ran(unstuck.env("UNSTUCK_AGENT_NETWORK", network).output().unwrap()).exits(0);
     let said = stage.on_branch("unstuck/b0", "work/a.txt");
     (!said.contains("407")).then_some(said)
 }
@@ -55,7 +53,7 @@ fn ask_proxy(stage: &Stage, target: &str, network: &str) -> Option<String> {
 #[test]
 fn the_own_server_is_never_reached() {
     let here = "127.0.0.1:7424";
-    if let Some(said) = ask_proxy(&Stage::new(), here, &format!("[\"{here}\"]")) {
+    if let Some(said) = ask_proxy(&Project::with_agents(), here, &format!("[\"{here}\"]")) {
         assert!(
             said.contains("403 Refused by Unstuck: agents may not reach Unstuck's own"),
             "{said}"
@@ -66,7 +64,7 @@ fn the_own_server_is_never_reached() {
 // B53: what the proxy refuses is in the log, with the host and how often
 #[test]
 fn a_host_that_is_refused_is_in_the_log() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let Some(said) = ask_proxy(&stage, "evil.example:443", "registries") else { return };
     assert!(said.contains("403 Refused by Unstuck"), "{said}");
     let refused = |event: &Event| matches!(event, Event::Refused { what, .. } if &**what == "connect to evil.example:443 (2 times)");
@@ -76,7 +74,7 @@ fn a_host_that_is_refused_is_in_the_log() {
 // B53: an action that a rule allows reaches the hosts of that rule
 #[test]
 fn an_allowed_action_reaches_the_hosts_of_its_rule_and_no_others() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let ((named, port), (other, elsewhere)) = (listen(), listen());
     stage.write(
         "reach.sh",
@@ -89,8 +87,7 @@ fn an_allowed_action_reaches_the_hosts_of_its_rule_and_no_others() {
     stage.set(&format!(
         "\n[[actions.allowed]]\ncommand = \"sh reach.sh\"\nhosts = [\"127.0.0.1:{port}\"]\n"
     ));
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     assert!(named.accept().is_ok());
     assert!(other.accept().is_err());
 }
@@ -103,12 +100,11 @@ fn a_check_that_needs_a_network_is_asked_about_before_any_work() {
     if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("check.sh", UNREACHED);
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let shown = stage.run(&["inbox", "show", "0"]);
     for said in ["network access for the", "sh check.sh", "below [validate]"] {
         assert!(shown.stdout.contains(said), "{said}: {shown}");
@@ -122,15 +118,14 @@ fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_
     if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let (listener, port) = listen();
     // It waits for a word, so that it cannot be gone before the connection is carried outside.
     let check = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && read -r word <&3");
     stage.write("check.sh", &format!("bash -c '{check}' || exit 7\n"));
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     stage.commit();
-    let refused = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(refused.exit, 3, "{refused}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let shown = stage.run(&["inbox", "show", "0"]);
     let line = format!("network = [\"localhost:{port}\"] below [validate]");
     assert!(shown.stdout.replace('\n', " ").contains(&line), "{shown}");
@@ -145,8 +140,7 @@ fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_
     });
     let (mut again, network) =
         (stage.unstuck(&["run", "write a"]), format!("[\"localhost:{port}\"]"));
-    let again = ran(again.env("UNSTUCK_VALIDATE_NETWORK", network).output().unwrap());
-    assert_eq!(again.exit, 0, "{again}");
+    ran(again.env("UNSTUCK_VALIDATE_NETWORK", network).output().unwrap()).exits(0);
 }
 
 // B45, B53: a change that makes the check want the network goes back to its agent
@@ -155,7 +149,7 @@ fn a_change_that_makes_a_check_need_a_network_is_red() {
     if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("check.sh", &format!("grep -qs fetch work/a.txt || exit 0\n{UNREACHED}"));
     let (wrong, right) = (
         r#"{write = "work/a.txt", text = "fetch\n"}"#,
@@ -163,8 +157,7 @@ fn a_change_that_makes_a_check_need_a_network_is_red() {
     );
     stage.agent("write-a", &[wrong, right]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
     assert_eq!(stage.count(|event| matches!(event, Event::TaskBackingOff { .. })), 0);
 }
@@ -175,14 +168,13 @@ fn a_setup_command_that_is_refused_a_host_is_asked_about_with_the_line_to_write(
     if WallLayers::detect().bubblewrap.is_none() {
         return;
     }
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let ask = r#"p=${HTTPS_PROXY##*:}; bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT evil.example:443 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; exit 6"#;
     stage.write("setup.sh", ask);
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     stage.commit();
     let mut unstuck = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
-    let ran = ran(unstuck.env("UNSTUCK_RUN_SETUP", "[\"sh setup.sh\"]").output().unwrap());
-    assert_eq!(ran.exit, 3, "{ran}");
+    ran(unstuck.env("UNSTUCK_RUN_SETUP", "[\"sh setup.sh\"]").output().unwrap()).exits(3);
     let shown = stage.run(&["inbox", "show", "0"]);
     for said in ["evil.example:443", "setup_network = [\"registries\", \"evil.example\"]"] {
         assert!(shown.stdout.contains(said), "{said}: {shown}");

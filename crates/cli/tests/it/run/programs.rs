@@ -1,14 +1,13 @@
 //! Agent programs as a person meets them: scripts that write what Claude Code writes.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
+use unstuck_testkit::stage::write_program;
 
-use super::stage::Stage;
 use crate::program::{Ran, ran};
+use crate::project::Project;
 
 /// The first line that it writes.
 const INIT: &str =
@@ -17,10 +16,9 @@ const INIT: &str =
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"Done."}"#;
 
 /// The program with a Claude Code that is this script.
-fn unstuck(stage: &Stage, script: &str, args: &[&str]) -> Command {
+fn unstuck(stage: &Project, script: &str, args: &[&str]) -> Command {
     let program = stage.path(".git/claude");
-    fs::write(&program, format!("#!/bin/sh\ncat >/dev/null\n{script}\n")).unwrap();
-    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &format!("cat >/dev/null\n{script}"));
     let mut unstuck = stage.unstuck(args);
     unstuck
         .env("UNSTUCK_AGENT_PROVIDER", "claude-cli")
@@ -40,7 +38,7 @@ fn run(mut unstuck: Command) -> Ran {
 // T4.9, TX11, B40: a session that starts is no success; the waits grow, and the wait budget is reached.
 #[test]
 fn an_account_that_is_limited_for_ever_is_asked_less_and_less_until_a_person_is() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let limited = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":550.5,"error_status":429,"error":"rate_limit"}"#;
     let script = format!("{}exec sleep 1000", says(&[INIT, limited]));
     let mut unstuck = unstuck(&stage, &script, &["run", "write a", "--max-wait", "5s"]);
@@ -48,8 +46,7 @@ fn an_account_that_is_limited_for_ever_is_asked_less_and_less_until_a_person_is(
         .env("UNSTUCK_BACKOFF_BASE", "100ms")
         .env("UNSTUCK_BACKOFF_CAP", "1m")
         .env("UNSTUCK_WAIT_LIMITED", "2s");
-    let ran = run(unstuck);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran = run(unstuck).exits(3);
     let questions = stage.questions();
     assert_eq!(questions.len(), 1, "{ran}");
     let waits = stage.count(|event| matches!(event, Event::GateWaiting { .. }));
@@ -59,11 +56,10 @@ fn an_account_that_is_limited_for_ever_is_asked_less_and_less_until_a_person_is(
 // T4.9, B41: the time that the service names is kept to.
 #[test]
 fn a_program_that_says_when_to_come_back_is_taken_at_its_word() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let limited = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":30000,"error_status":429,"error":"rate_limit"}"#;
     let script = format!("{}exec sleep 1000", says(&[INIT, limited]));
-    let ran = run(unstuck(&stage, &script, &["run", "write a", "--max-wait", "1s"]));
-    assert_eq!(ran.exit, 75, "{ran}");
+    let ran = run(unstuck(&stage, &script, &["run", "write a", "--max-wait", "1s"])).exits(75);
     let waits: Vec<u64> = stage
         .events()
         .iter()
@@ -80,14 +76,13 @@ fn a_program_that_says_when_to_come_back_is_taken_at_its_word() {
 // B42: no money is nothing to wait for.
 #[test]
 fn an_account_without_credit_asks_at_once() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let lines = [
         INIT,
         r#"{"type":"assistant","error":"billing_error","message":{"id":"m","content":[]}}"#,
         r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"Credit balance is too low"}"#,
     ];
-    let ran = run(unstuck(&stage, &says(&lines), &["run", "write a", "--max-wait", "1s"]));
-    assert_eq!(ran.exit, 3, "{ran}");
+    run(unstuck(&stage, &says(&lines), &["run", "write a", "--max-wait", "1s"])).exits(3);
     assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 0);
     assert_eq!(stage.questions()[0].code, Some(Code::ProviderQuota));
 }
@@ -95,7 +90,7 @@ fn an_account_without_credit_asks_at_once() {
 // B43: what an agent does after its task is done does not throw its work away.
 #[test]
 fn an_agent_that_repeats_that_it_is_done_is_done() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let done = |n: u32| {
         let called = format!(
             r#"{{"type":"assistant","message":{{"id":"m{n}","usage":{{"input_tokens":5,"output_tokens":5}},"content":[{{"type":"tool_use","id":"c{n}","name":"mcp__unstuck__task_done","input":{{"summary":"It is written."}}}}]}}}}"#
@@ -119,7 +114,7 @@ fn an_agent_that_repeats_that_it_is_done_is_done() {
 // B44: what a person works with, the agent works with; private variables stay out.
 #[test]
 fn an_agent_gets_the_environment_that_it_has_with_a_person() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let names = "ANTHROPIC_BASE_URL|ANTHROPIC_MODEL|OPENAI_ORG_ID|CLAUDE_CODE_EFFORT|CODEX_THING|HTTPS_PROXY|no_proxy|NODE_EXTRA_CA_CERTS|GITHUB_TOKEN|ANTHROPIC_AUTH_TOKEN";
     let script = format!(
         "mkdir -p work; env | grep -E '^({names})=' | sort > work/a.txt\n\
@@ -139,8 +134,7 @@ fn an_agent_gets_the_environment_that_it_has_with_a_person() {
         // Else it goes out through our own proxy, which goes on to the person's.
         .env("UNSTUCK_AGENT_NETWORK", "open")
         .env("GITHUB_TOKEN", "not for it");
-    let ran = run(unstuck);
-    assert_eq!(ran.exit, 0, "{ran}");
+    run(unstuck).exits(0);
     let got = stage.on_branch("unstuck/b0", "work/a.txt");
     let expected = [
         "ANTHROPIC_BASE_URL=https://gateway.example/claude",
@@ -162,9 +156,8 @@ fn an_agent_gets_the_environment_that_it_has_with_a_person() {
 #[test]
 fn a_key_does_not_go_where_only_the_project_says() {
     let refused = |settings: &str, variables: &[(&str, &str)]| {
-        let stage = Stage::new();
-        let text = fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-        stage.write("unstuck.toml", &text.replace("[agent]\n", &format!("[agent]\n{settings}\n")));
+        let stage = Project::with_agents();
+        stage.replace_setting("[agent]\n", &format!("[agent]\n{settings}\n"));
         stage.commit();
         let script = format!("mkdir -p work; echo fine > work/a.txt\n{}", says(&[INIT, DONE]));
         let mut unstuck = unstuck(&stage, &script, &["run", "write a"]);

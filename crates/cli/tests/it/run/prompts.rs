@@ -6,8 +6,8 @@ use unstuck_world::fake::server::{
 };
 
 use super::models::ANTHROPIC;
-use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
+use crate::project::{Project, outside};
 
 /// Red while a file says that it is broken, unless a person has mended the machine.
 const CHECK: &str = "[ -e \"$HOME/mended\" ] && exit 0\n\
@@ -24,14 +24,14 @@ fn writes(text: &str) -> [FakeAnswer; 2] {
 }
 
 struct Night {
-    stage: Stage,
+    stage: Project,
     service: FakeServer,
     _outside: tokio::runtime::Runtime,
 }
 
 impl Night {
     fn new(answers: Vec<FakeAnswer>) -> Self {
-        let (stage, outside) = (Stage::new(), outside());
+        let (stage, outside) = (Project::with_agents(), outside());
         stage.write("check.sh", CHECK);
         stage.set("[retry]\nper_signature = 3\n");
         let [_, done] = writes("fine\n");
@@ -67,8 +67,7 @@ fn text(content: &Value) -> String {
 fn every_next_prompt_has_the_number_and_the_latest_output() {
     let answers = [writes("broken\n"), writes("broken\n"), writes("broken\n"), writes("fine\n")];
     let night = Night::new(answers.concat());
-    let ran = night.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = night.run(&["run", "write a"]).exits(0);
     let prompts = night.prompts();
     assert_eq!(prompts.len(), 4, "{prompts:#?}");
     assert!(prompts[1].contains("APPROACH 1 FAILED\nThis is approach 2 of 3"), "{}", prompts[1]);
@@ -84,18 +83,14 @@ fn every_next_prompt_has_the_number_and_the_latest_output() {
 fn after_guidance_the_same_change_is_checked_again() {
     let answers = [writes("broken\n"), writes("broken\n"), writes("broken\n")];
     let night = Night::new(answers.concat());
-    let settings = std::fs::read_to_string(night.stage.path("unstuck.toml")).unwrap();
-    let once = settings.replace("per_signature = 3", "per_signature = 1");
-    night.stage.write("unstuck.toml", &once);
+    night.stage.replace_setting("per_signature = 3", "per_signature = 1");
     night.stage.commit();
-    let ran = night.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    night.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     night.stage.write("mended", "");
     let words = "Keep the approach, but look again: I have mended the machine.";
     let answer = ["inbox", "answer", "0", "provide_guidance", "--guidance", words];
     assert_eq!(night.stage.run(&answer).exit, 0);
-    let ran = night.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    night.run(&["resume", "--max-wait", "0"]).exits(0);
     assert_eq!(night.stage.on_branch("unstuck/b0", "work/a.txt"), "broken\n");
     let prompts = night.prompts();
     let last = prompts.last().unwrap();
@@ -111,11 +106,9 @@ fn after_guidance_the_same_change_is_checked_again() {
 fn after_fixed_no_line_says_that_the_approach_failed() {
     let answers = [vec![FakeAnswer::Error(FakeHttpError::Unauthorized)], writes("fine\n").to_vec()];
     let night = Night::new(answers.concat());
-    let ran = night.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    night.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     assert_eq!(night.stage.run(&["inbox", "answer", "0", "provide_credentials"]).exit, 0);
-    let ran = night.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    night.run(&["resume", "--max-wait", "0"]).exits(0);
     let calls = night.service.model_calls();
     let told = String::from_utf8_lossy(&calls.last().unwrap().body).into_owned();
     assert!(told.contains("GUIDANCE FROM A PERSON"), "{told}");
@@ -130,12 +123,10 @@ fn after_an_answer_to_the_agents_question_nothing_is_called_failed() {
     let asks = json!({ "reason": "Which colour?" });
     let asks = vec![FakeAnswer::with_calls([FakeToolCall::new("task_blocked", &asks)])];
     let night = Night::new([asks, writes("fine\n").to_vec()].concat());
-    let ran = night.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    night.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let answer = ["inbox", "answer", "0", "provide_guidance", "--guidance", "Blue."];
     assert_eq!(night.stage.run(&answer).exit, 0);
-    let ran = night.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    night.run(&["resume", "--max-wait", "0"]).exits(0);
     let calls = night.service.model_calls();
     let told = calls.iter().map(|call| String::from_utf8_lossy(&call.body).into_owned());
     let told = told.filter(|body| body.contains("GUIDANCE FROM A PERSON")).collect::<String>();
@@ -150,15 +141,12 @@ fn after_an_answer_to_the_agents_question_nothing_is_called_failed() {
 fn the_first_prompt_of_a_rebuild_names_the_approaches_that_failed() {
     let answers = [writes("broken\n"), writes("broken again\n"), writes("fine\n")];
     let night = Night::new(answers.concat());
-    let settings = std::fs::read_to_string(night.stage.path("unstuck.toml")).unwrap();
-    let once = settings.replace("per_signature = 3", "per_signature = 1");
-    night.stage.write("unstuck.toml", &once);
+    night.stage.replace_setting("per_signature = 3", "per_signature = 1");
     night.stage.commit();
     assert_eq!(night.run(&["run", "write a", "--max-wait", "0"]).exit, 3);
     assert_eq!(night.stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
     assert_eq!(night.run(&["resume"]).exit, 1);
-    let ran = night.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    night.run(&["run", "write a"]).exits(0);
     let prompts = night.prompts();
     let first = prompts.last().unwrap();
     assert!(first.contains("FAILED IN AN EARLIER BUILD"), "{first}");

@@ -1,24 +1,23 @@
 //! A remote that is not there: the work is done, and a person is told how to push it.
 
-use super::stage::Stage;
+use crate::project::Project;
 
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
-fn pushing() -> Stage {
-    let stage = Stage::new();
+fn pushing() -> Project {
+    let stage = Project::with_agents();
     for name in ["one", "two"] {
         let text = format!("# Do {name}\n\n## Goal\nThe file is written.\n");
         stage.write(&format!("tasks/{name}.md"), &text);
         stage.agent(name, &[&GREEN.replace("a.txt", &format!("{name}.txt"))]);
     }
-    let settings = std::fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    stage.write("unstuck.toml", &settings.replace("[run]\n", "[run]\npush = true\n"));
+    stage.replace_setting("[run]\n", "[run]\npush = true\n");
     stage.commit();
     stage
 }
 
 /// The run asks no question, claims no push, and prints the command to push with git's reason.
-fn told_how_to_push(stage: &Stage, reason: &str) {
+fn told_how_to_push(stage: &Project, reason: &str) {
     let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
     for said in [&ran.stderr, &stage.run(&["report"]).stdout, &stage.run(&["log"]).stdout] {
         assert!(said.contains(reason), "{reason}: {said}");
@@ -45,8 +44,7 @@ fn told_how_to_push(stage: &Stage, reason: &str) {
 fn without_a_remote_it_is_said_first_and_no_question_is_asked() {
     let stage = pushing();
     told_how_to_push(&stage, "'origin' does not appear to be a git repository");
-    let ran = stage.run(&["run", "--dry-run", "tasks/"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "--dry-run", "tasks/"]).exits(0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What cannot begin says so, does nothing, and has its own exit code.
 
-use super::stage::Stage;
+use crate::program::SEARCH_PATH;
+use crate::project::Project;
 
 /// Variables, options, how it ends, and what it says.
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], i32, &'a str);
@@ -8,7 +9,7 @@ type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], i32, &'a str);
 // T4.14, T4.28, TX12: settings and surroundings are 78, a missing key is 77, and nothing is started
 #[test]
 fn what_cannot_begin_is_told_before_anything_is_started() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let cases: [Case<'_>; 6] = [
         (&[("UNSTUCK_AGENT_PROVIDER", "claude-cli")], &[], 78, "there is no program `claude`"),
         (&[("UNSTUCK_AGENT_PROVIDER", "anthropic-api")], &[], 78, "which model"),
@@ -35,10 +36,9 @@ fn what_cannot_begin_is_told_before_anything_is_started() {
 
 #[test]
 fn in_place_wants_a_clean_tree() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
-    let ran = stage.run(&["run", "write a", "--in-place"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = stage.run(&["run", "write a", "--in-place"]).exits(78);
     assert!(ran.stderr.contains("has changes of its own: "), "{ran}");
     for name in ["a", "b", "c", "d", "e", "f"] {
         stage.write(&format!("0-{name}.txt"), "new\n");
@@ -49,8 +49,7 @@ fn in_place_wants_a_clean_tree() {
         std::fs::remove_file(stage.path(&format!("0-{name}.txt"))).unwrap();
     }
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--in-place"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a", "--in-place"]).exits(0);
     assert_eq!(stage.on_branch("main", "work/a.txt"), "fine\n");
 }
 
@@ -58,26 +57,25 @@ fn in_place_wants_a_clean_tree() {
 fn outside_of_a_repository_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = crate::program::command(["run", "write a"]);
-    run.current_dir(folder.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    let ran = crate::program::ran(run.output().unwrap());
-    assert_eq!(ran.exit, 78, "{ran}");
+    run.current_dir(folder.path()).env("PATH", SEARCH_PATH);
+    let ran = crate::program::ran(run.output().unwrap()).exits(78);
     assert!(ran.stderr.contains("is not in a git repository"), "{ran}");
 }
 
 #[test]
 fn a_bare_repository_inside_a_project_is_not_that_project() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.git(&["init", "--quiet", "--bare", "hub.git"]);
     let mut run = stage.unstuck(&["run", "write a"]);
-    let ran = crate::program::ran(run.current_dir(stage.path("hub.git")).output().unwrap());
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran =
+        crate::program::ran(run.current_dir(stage.path("hub.git")).output().unwrap()).exits(78);
     assert!(ran.stderr.contains("bare"), "{ran}");
     assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
 }
 
 #[test]
 fn a_file_that_is_not_there_is_told_with_what_may_have_been_meant() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("tasks/login.md", "# Login\n");
     stage.write("tasks/notes.txt", "no task\n");
     let goal = "hint: a goal goes in quotes: `unstuck run \"make the login test pass\"`";
@@ -87,8 +85,7 @@ fn a_file_that_is_not_there_is_told_with_what_may_have_been_meant() {
         ("tasks/notes.md", "there is no file tasks/notes.md", None),
         ("nowhere/login.md", "there is no file nowhere/login.md", None),
     ] {
-        let ran = stage.run(&["run", named]);
-        assert_eq!(ran.exit, 2, "{ran}");
+        let ran = stage.run(&["run", named]).exits(2);
         assert!(ran.stderr.contains(says) && ran.stderr.contains(goal), "{ran}");
         assert!(!ran.stderr.contains("standard input"), "{ran}");
         let meant = ran.stderr.lines().find_map(|line| line.split_once("did you mean "));

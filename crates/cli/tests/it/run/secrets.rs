@@ -11,10 +11,11 @@ use std::thread;
 
 use unstuck_core::engine::Event;
 use unstuck_core::fault::{Code, Kind};
+use unstuck_testkit::stage::RunningProgram;
 use unstuck_world::fake::receiver::FakeReceiver;
 
-use super::stage::{Stage, outside};
 use crate::program::{Ran, ran};
+use crate::project::{Project, outside};
 
 /// Places of planted secrets; each place has a secret of its own, so that a leak tells its way.
 const PLANTED: [&str; 12] = [
@@ -83,7 +84,7 @@ impl Seen {
 }
 
 /// A task in whose every part something is planted.
-fn plant(stage: &Stage, url: &str) {
+fn plant(stage: &Project, url: &str) {
     let task = format!(
         "# Write a ({0})\n\n## Goal\nThe file is written with {0}.\n\n## Notes\nThe key is {0}.\n",
         canary("task")
@@ -111,9 +112,7 @@ fn plant(stage: &Stage, url: &str) {
             green,
         ],
     );
-    let settings = fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    let check = format!("sh check.sh # {}", canary("check"));
-    stage.write("unstuck.toml", &settings.replace("sh check.sh", &check));
+    stage.replace_setting("sh check.sh", &format!("sh check.sh # {}", canary("check")));
     stage.set(&format!(
         "[notify.hook]\nkind = \"webhook\"\nlevel = \"all\"\nurl = \"{url}\"\nsecret = \"{}\"\n\
          [notify.program]\nkind = \"command\"\nlevel = \"all\"\n\
@@ -126,7 +125,7 @@ fn plant(stage: &Stage, url: &str) {
 const CHECK: &str = "! grep -rl broken work 2>/dev/null\n";
 
 /// The program, with all secrets but one in its environment: that one only the settings know.
-fn unstuck(stage: &Stage, args: &[&str]) -> Command {
+fn unstuck(stage: &Project, args: &[&str]) -> Command {
     let mut unstuck = stage.unstuck(args);
     for place in PLANTED.iter().filter(|place| **place != "settings") {
         let name = place.replace('-', "_").to_uppercase();
@@ -136,7 +135,7 @@ fn unstuck(stage: &Stage, args: &[&str]) -> Command {
 }
 
 /// Everything that the control socket says from now on, until its holder is gone.
-fn eavesdrop(stage: &Stage) -> thread::JoinHandle<String> {
+fn eavesdrop(stage: &Project) -> thread::JoinHandle<String> {
     let mut socket = UnixStream::connect(stage.path(".unstuck/control.sock")).unwrap();
     socket.write_all(b"{\"id\":1,\"do\":\"hello\"}\n{\"id\":2,\"do\":\"watch\"}\n").unwrap();
     socket.write_all(b"{\"id\":3,\"do\":\"nonsense\"}\n").unwrap();
@@ -153,7 +152,7 @@ fn eavesdrop(stage: &Stage) -> thread::JoinHandle<String> {
 }
 
 /// Adds the output of every verb that looks at a build.
-fn look_everywhere(stage: &Stage, seen: &mut Seen) {
+fn look_everywhere(stage: &Project, seen: &mut Seen) {
     let runs =
         stage.events().iter().filter(|r| matches!(r.event, Event::RunStarted { .. })).count();
     let runs: Vec<String> = (0..runs).map(|run| format!("r{run}")).collect();
@@ -188,23 +187,20 @@ fn look_everywhere(stage: &Stage, seen: &mut Seen) {
 // TX16, B9: planted in every part of a build, looked for in everything that leaves and is kept
 #[test]
 fn a_secret_gets_nowhere_wherever_it_is_planted() {
-    let (stage, outside, mut seen) = (Stage::new(), outside(), Seen::default());
+    let (stage, outside, mut seen) = (Project::with_agents(), outside(), Seen::default());
     let receiver = outside.block_on(FakeReceiver::start([])).unwrap();
     plant(&stage, &receiver.url("/"));
-    for fifo in ["up", "go"] {
-        stage.fifo(fifo);
-    }
+    stage.fifos(&["up", "go"]);
 
-    let mut running = Stage::start_with(unstuck(&stage, &["run", "--json"]));
+    let mut running = RunningProgram::follow_stdout(unstuck(&stage, &["run", "--json"]));
     stage.hear("up");
     let overheard = eavesdrop(&stage);
     fs::write(stage.path("go"), "").unwrap();
-    seen.add("run --json", running.hear("task.parked"));
+    seen.add("run --json", running.read_until("task.parked"));
     look_everywhere(&stage, &mut seen);
     let guidance = format!("use {}", canary("guidance"));
     let args = ["inbox", "answer", "0", "provide_guidance", "--guidance", &guidance, "--json"];
-    let answered = ran(unstuck(&stage, &args).output().unwrap());
-    assert_eq!(answered.exit, 0, "{answered}");
+    let answered = ran(unstuck(&stage, &args).output().unwrap()).exits(0);
     seen.ran(&["inbox", "answer"], &answered);
     let (exit, said) = running.end();
     assert_eq!(exit, Some(0), "{said}");
@@ -241,7 +237,7 @@ fn a_secret_gets_nowhere_wherever_it_is_planted() {
 }
 
 /// The codes that were met, each with the first word of the check that was red.
-fn met(stage: &Stage) -> Vec<(&'static str, Code)> {
+fn met(stage: &Project) -> Vec<(&'static str, Code)> {
     let met = |event: &Event| match event {
         Event::FaultMet { fault, .. } => Some(match &fault.kind {
             Kind::ValidationPreCommit(check) if check.command.starts_with("scan") => {
@@ -258,12 +254,11 @@ fn met(stage: &Stage) -> Vec<(&'static str, Code)> {
 // TX16: a script's failure is remembered without what it wrote of a secret, and so is its name
 #[test]
 fn a_secret_in_a_script_is_not_remembered() {
-    let (stage, mut seen) = (Stage::new(), Seen::default());
+    let (stage, mut seen) = (Project::with_agents(), Seen::default());
     let (said, spelled) = (canary("commands-output"), canary("agents-command"));
     let line = format!("echo 'fatal: authentication failed for {said}' >&2; : {spelled}; exit 1");
     let args = ["exec", "--json", "--max-wait", "0", "--", "sh", "-c", &line];
-    let ran = ran(unstuck(&stage, &args).output().unwrap());
-    assert_eq!(ran.exit, 3, "{ran}");
+    let ran = ran(unstuck(&stage, &args).output().unwrap()).exits(3);
     // The command's own output is its own matter.
     let ours: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with('{')).collect();
     assert!(ours.iter().any(|line| line.contains("task.parked")), "{ran}");
@@ -278,21 +273,19 @@ fn a_secret_in_a_script_is_not_remembered() {
 // TX16: what cannot begin says so without the value that is in the way
 #[test]
 fn a_secret_in_what_cannot_begin_is_not_said() {
-    let (stage, mut seen) = (Stage::new(), Seen::default());
+    let (stage, mut seen) = (Project::with_agents(), Seen::default());
     let (check, settings) = (canary("check"), canary("environment"));
     stage.write(
         "tasks/a.md",
         &format!("---\nvalidate: [\"curl {check}\"]\n---\n# Do a\n\nIt is done.\n"),
     );
     stage.commit();
-    let told = ran(unstuck(&stage, &["run"]).output().unwrap());
-    assert_eq!(told.exit, 78, "{told}");
+    let told = ran(unstuck(&stage, &["run"]).output().unwrap()).exits(78);
     assert!(told.stderr.contains("tasks/a.md: a check spells a secret out"), "{told}");
     seen.ran(&["run"], &told);
     for json in [&["config"][..], &["config", "--json"]] {
         stage.write("unstuck.toml", &format!("[agent]\nprovider = \"{settings}\"\n"));
-        let told = ran(unstuck(&stage, json).output().unwrap());
-        assert_eq!(told.exit, 78, "{told}");
+        let told = ran(unstuck(&stage, json).output().unwrap()).exits(78);
         seen.ran(json, &told);
     }
     assert_eq!(seen.leaks(), "");

@@ -1,17 +1,16 @@
 //! The sources of settings, and the messages about wrong ones.
 
-use super::stage::Stage;
-use crate::program::ran;
+use crate::program::{finish, ran};
+use crate::project::Project;
 
 #[test]
 fn options_win_over_the_environment_over_the_project_over_the_user() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write(".config/unstuck/unstuck.toml", "[run]\njobs = 2\nidle = \"3m\"\npush = true\n");
     stage.write("unstuck.toml", "[run]\njobs = 3\nidle = \"4m\"\n");
     let mut config = stage.unstuck(&["config", "--changed"]);
     config.env("UNSTUCK_RUN_JOBS", "5");
-    let shown = ran(config.output().unwrap());
-    assert_eq!(shown.exit, 0, "{shown}");
+    let shown = ran(config.output().unwrap()).exits(0);
     let line = |key: &str| shown.stdout.lines().find(|line| line.starts_with(key)).unwrap();
     assert!(line("jobs = 5").contains("$UNSTUCK_RUN_JOBS"), "{shown}");
     assert!(line("idle = \"4m\"").contains("unstuck.toml"), "{shown}");
@@ -21,11 +20,10 @@ fn options_win_over_the_environment_over_the_project_over_the_user() {
 // T4.23: a syntax error, an unknown key, an unset variable and a bad value, with their places
 #[test]
 fn everything_wrong_with_a_file_is_told_with_its_place() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let told = |text: &str| {
         stage.write("unstuck.toml", text);
-        let shown = stage.run(&["config"]);
-        assert_eq!(shown.exit, 78, "{shown}");
+        let shown = stage.run(&["config"]).exits(78);
         shown.stderr
     };
     let two = told("[run]\njobz = 2\n[agent]\nmodel = \"${NOT_SET}\"\n");
@@ -55,13 +53,12 @@ fn everything_wrong_with_a_file_is_told_with_its_place() {
 // T4.23: a path that never matches and a check that checks nothing are told with all the others
 #[test]
 fn globs_and_commands_that_mean_nothing_are_told_with_their_place() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let wrong = "[scope]\nforbidden = [\"src/[\"]\nask_first = [\"\"]\n[validate]\n\
                  pre_commit = [\"sh check.sh\", \" \"]\nprotect = [\"{a\"]\n[run]\njbos = 2\nsetup = [\"\"]\n";
     stage.write("unstuck.toml", wrong);
     for verb in ["config", "doctor"] {
-        let shown = stage.run(&[verb]);
-        assert_eq!(shown.exit, 78, "{shown}");
+        let shown = stage.run(&[verb]).exits(78);
         let said = format!("{}{}", shown.stdout, shown.stderr);
         for says in [
             "unstuck.toml:2:13: scope.forbidden: \"src/[\" is no glob:",
@@ -76,15 +73,14 @@ fn globs_and_commands_that_mean_nothing_are_told_with_their_place() {
     }
     stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"x\"\n");
     let mut run = stage.unstuck(&["run", "write a"]);
-    let refused = ran(run.env("UNSTUCK_VALIDATE_PRE_COMMIT", "[\"\"]").output().unwrap());
-    assert_eq!(refused.exit, 78, "{refused}");
+    let refused = ran(run.env("UNSTUCK_VALIDATE_PRE_COMMIT", "[\"\"]").output().unwrap()).exits(78);
     assert!(refused.stderr.contains("validate.pre_commit"), "{refused}");
 }
 
 // TX16, B9: what a variable holds is not shown
 #[test]
 fn what_was_put_in_from_a_variable_is_shown_by_its_name() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("unstuck.toml", "[agent]\nbase_url = \"http://${CANARY}@localhost\"\n");
     let mut config = stage.unstuck(&["config", "agent.base_url", "--json"]);
     config.env("CANARY", "canary-4711");
@@ -93,15 +89,14 @@ fn what_was_put_in_from_a_variable_is_shown_by_its_name() {
     assert!(!format!("{shown}").contains("-4711"), "{shown}");
     // Neither where it is of the wrong kind.
     stage.write("unstuck.toml", "[agent]\nprovider = \"${CANARY}\"\n");
-    let mut config = stage.unstuck(&["config"]);
-    let shown = ran(config.env("CANARY", "canary-4711").output().unwrap());
+    let shown = finish(stage.unstuck(&["config"]).env("CANARY", "canary-4711"));
     assert!(shown.stderr.contains("unstuck.toml:2:12: agent.provider:"), "{shown}");
     assert!(!shown.stderr.contains("-4711"), "{shown}");
 }
 
 #[test]
 fn the_schema_knows_every_setting() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let schema: serde_json::Value = serde_json::from_str(&stage.run(&["schema"]).stdout).unwrap();
     assert_eq!(schema["properties"]["run"]["properties"]["jobs"]["type"], "integer");
     assert_eq!(schema["additionalProperties"], false);

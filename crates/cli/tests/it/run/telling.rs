@@ -5,8 +5,8 @@ use unstuck_world::fake::receiver::FakeReceiver;
 use unstuck_world::fake::server::{FakeAnswer, FakeHttpError, FakeServer, RecordedRequest};
 
 use super::models::ANTHROPIC;
-use super::stage::{Stage, outside};
 use crate::program::ran;
+use crate::project::{Project, outside};
 
 /// A webhook that wants to hear everything.
 fn webhook(receiver: &FakeReceiver) -> String {
@@ -37,7 +37,7 @@ fn the_category_is_the_same_from_the_provider_to_the_phone() {
     ];
     let outside = outside();
     for (error, category, code) in cases {
-        let stage = Stage::new();
+        let stage = Project::with_agents();
         let receiver = outside.block_on(FakeReceiver::start([])).unwrap();
         stage.set(&webhook(&receiver));
         let service = outside.block_on(FakeServer::start(FakeAnswer::Error(error))).unwrap();
@@ -61,15 +61,13 @@ fn the_category_is_the_same_from_the_provider_to_the_phone() {
 // T4.26: each thing is told once, in its order, and the process does not end before
 #[test]
 fn a_run_tells_its_question_and_its_end() {
-    let (stage, outside) = (Stage::new(), outside());
+    let (stage, outside) = (Project::with_agents(), outside());
     let receiver = outside.block_on(FakeReceiver::start([])).unwrap();
     stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.set(&webhook(&receiver));
-    let ran = stage.run(&["run", "paint it", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "paint it", "--max-wait", "0"]).exits(3);
     assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
-    let ran = stage.run(&["resume"]);
-    assert_eq!(ran.exit, 1, "{ran}");
+    stage.run(&["resume"]).exits(1);
     let told: Vec<Value> = receiver.recorded_requests().iter().map(RecordedRequest::json).collect();
     let titles: Vec<&str> = told.iter().map(|body| body["title"].as_str().unwrap()).collect();
     assert_eq!(titles.len(), 2, "{titles:?}");

@@ -1,20 +1,19 @@
 //! A run beside others in one project.
 
-use super::stage::Stage;
+use crate::project::Project;
 
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
 #[test]
 fn a_run_beside_the_holder_of_the_project_is_not_refused() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.commit();
     stage.fifo("up");
     stage.fifo("go");
     let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go; echo held"]);
     stage.hear("up");
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     assert_eq!(stage.on_branch("unstuck/b1", "work/a.txt"), "fine\n");
     std::fs::write(stage.path("go"), "").unwrap();
     assert_eq!(holder.end(), (Some(0), "held\n".to_owned()));
@@ -23,13 +22,11 @@ fn a_run_beside_the_holder_of_the_project_is_not_refused() {
 // B91
 #[test]
 fn when_the_holder_ends_the_run_takes_the_project_and_its_agent_works_on() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let slow = r#"{run = "echo > ../../../working; cat ../../../on"}, {write = "work/a.txt", text = "fine\n"}"#;
     stage.agent("write-a", &[slow]);
     stage.commit();
-    for fifo in ["up", "go", "working", "on"] {
-        stage.fifo(fifo);
-    }
+    stage.fifos(&["up", "go", "working", "on"]);
     let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go"]);
     stage.hear("up");
     let run = stage.start(&["run", "write a"]);

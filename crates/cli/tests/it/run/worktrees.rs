@@ -6,11 +6,11 @@ use std::process::Command;
 use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
 
-use super::stage::Stage;
+use crate::project::Project;
 
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
-fn met(stage: &Stage) -> Vec<(Code, String)> {
+fn met(stage: &Project) -> Vec<(Code, String)> {
     let met = |event: &Event| match event {
         Event::FaultMet { fault, .. } => Some((fault.code(), fault.message.clone())),
         _ => None,
@@ -18,7 +18,7 @@ fn met(stage: &Stage) -> Vec<(Code, String)> {
     stage.events().iter().filter_map(|recorded| met(&recorded.event)).collect()
 }
 
-fn committed(stage: &Stage) -> Vec<String> {
+fn committed(stage: &Project) -> Vec<String> {
     let changed = stage.git(&["diff", "--name-only", "main", "unstuck/b0"]);
     changed.lines().map(str::to_owned).collect()
 }
@@ -26,7 +26,7 @@ fn committed(stage: &Stage) -> Vec<String> {
 // B31: setup, checks and the agent's own test runs fill folders that git does not ignore
 #[test]
 fn only_the_agents_work_is_committed() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("package.json", "{}");
     stage.write("Cargo.toml", "");
     stage.agent(
@@ -40,8 +40,7 @@ fn only_the_agents_work_is_committed() {
     stage.write("notes.txt", "mine\n");
     stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n[validate]\npre_commit = [\"sh check.sh\"]\n[scope]\nallowed = [\"work/**\"]\n[run]\nsetup = [\"mkdir -p node_modules/left-pad deps && echo x > node_modules/left-pad/x && echo x > deps/x\"]\n");
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     assert_eq!(committed(&stage), ["work/a.txt"]);
     assert_eq!(met(&stage), [], "nothing was taken back from the agent");
 }
@@ -49,12 +48,11 @@ fn only_the_agents_work_is_committed() {
 // B32: commits on a branch that was left again are told to the agent and never shipped as nothing
 #[test]
 fn work_that_was_left_on_a_branch_is_told() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let away = r#"{run = "git checkout -q -b feature && mkdir -p work && echo fine > work/a.txt && git add -A && git commit -q -m mine && git checkout -q -"}"#;
     stage.agent("write-a", &[away, GREEN]);
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     let met = met(&stage);
     assert_eq!(met.len(), 1, "{met:?}");
     assert!(met[0].1.contains("your work is on the branch feature"), "{met:?}");
@@ -65,23 +63,22 @@ fn work_that_was_left_on_a_branch_is_told() {
 // B33: a submodule that the person has is in the worktree, without any network
 #[test]
 fn submodules_are_there_when_checks_run() {
-    let library = Stage::new();
-    let stage = Stage::new();
+    let library = Project::with_agents();
+    let stage = Project::with_agents();
     let url = library.path("").display().to_string();
     stage.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "lib"]);
     stage.write("check.sh", "test -f lib/check.sh && test -f work/a.txt\n");
     stage.agent("write-a", &[GREEN]);
     stage.commit();
     drop(library);
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    stage.run(&["run", "write a"]).exits(0);
     assert_eq!(committed(&stage), ["work/a.txt"]);
 }
 
 // B33: what was installed from the checkout with `pip install -e` is imported from the worktree
 #[test]
 fn checks_import_the_worktrees_own_package() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("pyproject.toml", "[project]\nname = \"shop\"\nversion = \"1\"\n");
     stage.write("src/shop/__init__.py", "def total():\n    return 1\n");
     stage.write("check.sh", "python3 -c 'import shop; assert shop.total() == 1'\n");
@@ -113,35 +110,31 @@ fn checks_import_the_worktrees_own_package() {
 // B34: said before anything is spent, with the line to write
 #[test]
 fn a_check_that_cannot_run_stops_the_run_before_it_begins() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n[validate]\npre_commit = [\"cd work && no-such-tool test\"]\n");
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = stage.run(&["run", "write a"]).exits(78);
     assert!(ran.stderr.contains("no-such-tool is not on the path"), "{ran}");
     assert!(ran.stderr.contains("unstuck.toml"), "{ran}");
-    let doctor = stage.run(&["doctor"]);
-    assert_eq!(doctor.exit, 78, "{doctor}");
+    let doctor = stage.run(&["doctor"]).exits(78);
     assert!(doctor.stdout.contains("✘ checks"), "{doctor}");
     // Without any check a run begins, and it is said.
     stage
         .write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n");
     stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran = stage.run(&["run", "write a"]).exits(0);
     assert!(ran.stderr.contains("nothing is checked before a commit"), "{ran}");
 }
 
 // B34: a check has its own time
 #[test]
 fn a_check_that_takes_too_long_at_the_base_is_asked_about_before_money_is_spent() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n[validate]\npre_commit = [\"echo waiting; sleep 600\"]\ntimeout = \"1s\"\n");
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let asked = stage.run(&["inbox", "show", "0"]);
     for said in ["sleep 600” took longer than", "validate.timeout", "waiting\n"] {
         assert!(asked.stdout.contains(said), "{said}: {asked}");
@@ -153,7 +146,7 @@ fn a_check_that_takes_too_long_at_the_base_is_asked_about_before_money_is_spent(
 // B34: a base whose objects are gone, no commit at all, and no branch
 #[test]
 fn a_base_that_cannot_be_used_is_said() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.commit();
     stage.git(&["checkout", "--quiet", "--detach"]);
@@ -163,13 +156,11 @@ fn a_base_that_cannot_be_used_is_said() {
     let (folder, rest) = blob.trim().split_at(2);
     let object = stage.path(".git/objects").join(folder).join(rest);
     fs::remove_file(object).unwrap();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    let ran = stage.run(&["run", "write a"]).exits(78);
     assert!(ran.stderr.contains("the last commit cannot be read"), "{ran}");
     assert!(ran.stderr.contains("git fsck"), "{ran}");
 
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.git(&["checkout", "--quiet", "--orphan", "empty"]);
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 78, "{ran}");
+    stage.run(&["run", "write a"]).exits(78);
 }

@@ -8,14 +8,13 @@ use rustix::process::Signal;
 
 use super::server::Server;
 use super::{GREEN, stuck};
-use crate::run::stage::Stage;
+use crate::project::Project;
 
 const PENDING: &str = "/api/v1/questions?status=pending";
-const GUIDED: &str = r#"{"decision": "provide_guidance", "guidance": "Plainly."}"#;
 
 fn answer_and_see_it_end(server: &Server) {
-    let question = server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
-    server.post(&format!("/api/v1/questions/{}/answer", question["id"]), GUIDED);
+    let question = server.wait_for_question();
+    server.guide(&question, "Plainly.");
     server.wait_for("/api/v1/builds/b0", |build| (build["state"] == "completed").then_some(()));
 }
 
@@ -25,7 +24,7 @@ fn a_build_whose_run_was_killed_goes_on() {
     let stage = stuck();
     let server = Server::start(&stage, &[]);
     let run = stage.start(&["run", "write a", "--json"]);
-    server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
+    server.wait_for_question();
     run.signal(Signal::KILL);
     run.end();
     answer_and_see_it_end(&server);
@@ -37,8 +36,7 @@ fn a_build_whose_run_was_killed_goes_on() {
 fn a_build_that_its_run_left_waiting_goes_on() {
     let stage = stuck();
     let server = Server::start(&stage, &[]);
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     answer_and_see_it_end(&server);
     assert_eq!(server.end(), Some(143));
 }
@@ -46,7 +44,7 @@ fn a_build_that_its_run_left_waiting_goes_on() {
 // What a client of `unstuck mcp` has left is no work for the agents of the project
 #[test]
 fn what_a_client_left_is_not_taken_up() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     let server = Server::start(&stage, &[]);
     let mut client = stage.unstuck(&["mcp"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -54,8 +52,8 @@ fn what_a_client_left_is_not_taken_up() {
         "params": {"name": "ask_human", "arguments": {"question": "Which colour?"}}}"#;
     writeln!(client.stdin.take().unwrap(), "{}", asks.replace('\n', " ")).unwrap();
     assert!(client.wait().unwrap().success());
-    let question = server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
-    server.post(&format!("/api/v1/questions/{}/answer", question["id"]), GUIDED);
+    let question = server.wait_for_question();
+    server.guide(&question, "Plainly.");
     let tasks = "/api/v1/builds/b0/tasks";
     server.wait_for(tasks, |listed| (listed["items"][0]["state"] == "running").then_some(()));
     // Whatever the server would do about it, it would have done before this is over.
@@ -69,11 +67,11 @@ fn what_a_client_left_is_not_taken_up() {
 // What ran the jobs beside the server has ended, and the server runs them.
 #[test]
 fn jobs_whose_process_has_ended_go_on() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("mail", &[GREEN]);
     stage.set("[[job]]\nname = \"mail\"\nrun = \"echo x >>ran\"\nschedule = \"every second\"\n");
     let mut watch = stage.start(&["jobs", "--watch"]);
-    watch.hear("Ctrl-C ends it");
+    watch.read_until("Ctrl-C ends it");
     let server = Server::start(&stage, &[]);
     watch.signal(Signal::TERM);
     watch.end();
@@ -85,7 +83,7 @@ fn jobs_whose_process_has_ended_go_on() {
 
 #[test]
 fn what_is_wrong_from_the_beginning_is_said_before_anything_else() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.set("[[job]]\nname = \"mail\"\nrun = \"echo x\"\n");
     let refused = stage.run(&["serve", "--bind", "127.0.0.1:0"]);
     assert_eq!((refused.exit, refused.stdout.as_str()), (78, ""), "{refused}");
@@ -97,7 +95,7 @@ fn a_project_in_trouble_is_shown_and_tried_again() {
     let stage = stuck();
     let run = stage.start(&["run", "write a", "--json"]);
     let mut server = Server::start(&stage, &[]);
-    server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
+    server.wait_for_question();
     fs::rename(stage.path(".git"), stage.path("git-elsewhere")).unwrap();
     run.signal(Signal::KILL);
     run.end();

@@ -9,14 +9,14 @@ use std::fs;
 
 use server::{Server, user};
 
-use crate::run::stage::Stage;
+use crate::project::Project;
 
 const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 const RED: &str = r#"{write = "work/a.txt", text = "broken\n"}"#;
 
 /// A project whose agent needs a person before its third attempt.
-fn stuck() -> Stage {
-    let stage = Stage::new();
+fn stuck() -> Project {
+    let stage = Project::with_agents();
     stage.agent("write-a", &[RED, RED, GREEN]);
     stage.set("[retry]\nper_signature = 1\n");
     stage
@@ -28,8 +28,7 @@ fn a_build_is_answered_over_http_while_it_runs() {
     let stage = stuck();
     let server = Server::start(&stage, &[]);
     let run = stage.start(&["run", "write a", "--json"]);
-    let question = server
-        .wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let question = server.wait_for_question();
     assert_eq!(question["kind"], "choice", "{question}");
     // TX5: the command line and the API write the same record
     let shown = stage.run(&["inbox", "show", &question["id"].to_string(), "--json"]);
@@ -50,11 +49,9 @@ fn a_build_is_answered_over_http_while_it_runs() {
 #[test]
 fn a_server_that_was_killed_goes_on_with_the_build() {
     let stage = stuck();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let server = Server::start(&stage, &[]);
-    let question = server
-        .wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let question = server.wait_for_question();
     server.kill();
     let id = question["id"].to_string();
     let answered =
@@ -69,14 +66,11 @@ fn a_server_that_was_killed_goes_on_with_the_build() {
 #[test]
 fn a_build_that_the_server_performs_ends_for_others_too() {
     let stage = stuck();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let server = Server::start(&stage, &[]);
-    let question = server
-        .wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let question = server.wait_for_question();
     let resumed = stage.start(&["resume"]);
-    let path = format!("/api/v1/questions/{}/answer", question["id"]);
-    server.post(&path, r#"{"decision": "provide_guidance", "guidance": "Plainly."}"#);
+    server.guide(&question, "Plainly.");
     let (exit, said) = resumed.end();
     assert_eq!(exit, Some(0), "{said}");
     assert_eq!(server.end(), Some(143));
@@ -85,7 +79,7 @@ fn a_build_that_the_server_performs_ends_for_others_too() {
 // The jobs run at their times while it serves, and can be run and paused over HTTP
 #[test]
 fn jobs_run_while_it_serves() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("mail", &[GREEN]);
     stage.set("[[job]]\nname = \"mail\"\nrun = \"echo x >>ran\"\nschedule = \"every second\"\n");
     let server = Server::start(&stage, &[]);
@@ -106,30 +100,28 @@ fn jobs_run_while_it_serves() {
 
 #[test]
 fn a_port_that_is_taken_is_named() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let server = Server::start(&stage, &[]);
-    let other = Stage::new();
-    let second = other.run(&["serve", "--bind", &server.address]);
-    assert_eq!(second.exit, 78, "{second}");
+    let other = Project::with_agents();
+    let second = other.run(&["serve", "--bind", &server.address]).exits(78);
     assert!(second.stderr.contains(&server.address), "{second}");
     assert_eq!(server.end(), Some(143));
 }
 
 #[test]
 fn two_projects_of_one_name_are_not_mixed_up() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     for folder in ["a/shop", "b/shop"] {
         stage.write(&format!("{folder}/unstuck.toml"), "");
     }
-    let refused = stage.run(&["serve", "--bind", "127.0.0.1:0", "a/shop", "b/shop"]);
-    assert_eq!(refused.exit, 2, "{refused}");
+    let refused = stage.run(&["serve", "--bind", "127.0.0.1:0", "a/shop", "b/shop"]).exits(2);
     assert!(refused.stderr.contains("two projects are called shop"), "{refused}");
 }
 
 // The server hangs up on a client that never ends its request, and serves others meanwhile
 #[test]
 fn half_a_request_does_not_hold_up_others() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let server = Server::start(&stage, &[]);
     let mut slow = server.connect();
     std::io::Write::write_all(&mut slow, b"GET /healthz HTTP/1.1\r\nHost: local").unwrap();
@@ -149,12 +141,10 @@ fn a_build_is_started_over_http_and_carried_out() {
     let server = Server::start(&stage, &[]);
     let started = server.post("/api/v1/builds", r#"{"goal": "write a"}"#);
     assert_eq!((&started["id"], &started["tasks"]), (&0.into(), &1.into()), "{started}");
-    let question = server
-        .wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let question = server.wait_for_question();
     server.kill();
     let server = Server::start(&stage, &[]);
-    let path = format!("/api/v1/questions/{}/answer", question["id"]);
-    server.post(&path, r#"{"decision": "provide_guidance", "guidance": "Plainly."}"#);
+    server.guide(&question, "Plainly.");
     server.wait_for("/api/v1/builds/b0", |build| (build["state"] == "completed").then_some(()));
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
     assert_eq!(server.end(), Some(143));
@@ -163,7 +153,7 @@ fn a_build_is_started_over_http_and_carried_out() {
 // An order that is sent again finds its build, also when what it named is gone meanwhile
 #[test]
 fn a_build_is_started_once_for_its_request() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     stage.write("tasks/write-a.md", "# Write a\n\nWrite it.\n");
     let server = Server::start(&stage, &[]);
@@ -179,7 +169,7 @@ fn a_build_is_started_once_for_its_request() {
 
 #[test]
 fn only_what_is_in_the_project_is_started() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.write("tasks/one.md", "# Write a\n\nWrite it.\n");
     std::os::unix::fs::symlink("/etc", stage.path("outside")).unwrap();
     let server = Server::start(&stage, &[]);
@@ -198,8 +188,7 @@ fn only_what_is_in_the_project_is_started() {
 fn a_run_is_answered_at_its_own_inbox() {
     let stage = stuck();
     let run = Server::beside_run(&stage, &["run", "write a", "--json"]);
-    let question =
-        run.wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let question = run.wait_for_question();
     let path = format!("/api/v1/questions/{}/answer", question["id"]);
     let answered =
         run.post(&path, r#"{"decision": "provide_guidance", "guidance": "In plain words."}"#);
@@ -210,12 +199,12 @@ fn a_run_is_answered_at_its_own_inbox() {
 // The key is shown on a terminal, and never written where logs go.
 #[test]
 fn a_run_whose_words_go_to_a_log_does_not_show_the_key() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[GREEN]);
     let mut run = stage.unstuck(&["run", "write a"]);
     run.env("UNSTUCK_SERVER_DURING_RUN", "true").env("UNSTUCK_SERVER_BIND", "127.0.0.1:0");
-    let ran = crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap());
-    assert_eq!(ran.exit, 0, "{ran}");
+    let ran =
+        crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap()).exits(0);
     assert!(ran.stderr.contains("your inbox while this runs: http://127.0.0.1:"), "{ran}");
     assert!(!ran.to_string().contains("ust_") && !ran.to_string().contains("/enter/"), "{ran}");
 }
@@ -223,7 +212,7 @@ fn a_run_whose_words_go_to_a_log_does_not_show_the_key() {
 // A message leads to the question and to each of its answers, and following a link answers nothing
 #[test]
 fn a_message_carries_links_that_lead_to_the_answer() {
-    let (stage, outside) = (stuck(), crate::run::stage::outside());
+    let (stage, outside) = (stuck(), crate::project::outside());
     let receiver =
         outside.block_on(unstuck_world::fake::receiver::FakeReceiver::start([])).unwrap();
     stage.set(&format!(
@@ -232,8 +221,7 @@ fn a_message_carries_links_that_lead_to_the_answer() {
         receiver.url("/")
     ));
     let mut run = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
-    let ran = crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap());
-    assert_eq!(ran.exit, 3, "{ran}");
+    crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap()).exits(3);
     let message = receiver.recorded_requests().remove(0).json();
     let links = message["links"].as_array().unwrap();
     assert_eq!(links.len(), 1 + message["options"].as_array().unwrap().len(), "{message}");

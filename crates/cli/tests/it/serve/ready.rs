@@ -4,7 +4,7 @@ use std::fs;
 
 use super::GREEN;
 use super::server::Server;
-use crate::run::stage::Stage;
+use crate::project::Project;
 
 const JOB: &str = "[[job]]\nname = \"mail\"\nrun = \"echo x\"\nschedule = \"0 3 * * *\"\n";
 /// Connections that were closed and not yet let go of.
@@ -13,7 +13,7 @@ const SLACK: usize = 8;
 // B50: looking at the jobs leaves no descriptor open
 #[test]
 fn looking_at_the_jobs_leaves_nothing_open() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("mail", &[GREEN]);
     stage.set(JOB);
     let server = Server::start(&stage, &[]);
@@ -31,7 +31,7 @@ fn looking_at_the_jobs_leaves_nothing_open() {
 // B50: a server that could not take many more connections says so while it still can
 #[test]
 fn a_server_without_descriptors_is_not_ready() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let server = Server::start(&stage, &[]);
     assert_eq!(server.ready(), (200, "ready\n".to_owned()));
     server.limit_descriptors(server.descriptors() as u64 + 20);
@@ -45,7 +45,7 @@ fn a_server_without_descriptors_is_not_ready() {
 // B50: what is written after the file was taken away would be lost
 #[test]
 fn a_server_without_its_store_is_not_ready() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let server = Server::start(&stage, &[]);
     assert_eq!(server.ready(), (200, "ready\n".to_owned()));
     fs::rename(stage.path(".unstuck/state.db"), stage.path("aside.db")).unwrap();

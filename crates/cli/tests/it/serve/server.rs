@@ -1,66 +1,50 @@
 //! A running server, and a client that speaks plain HTTP with it.
 
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
-use serde_json::Value;
+use rustix::process::{Resource, Rlimit, Signal, prlimit};
+use serde_json::{Value, json};
+use unstuck_testkit::stage::RunningProgram;
 
 use crate::program::ran;
-use crate::run::stage::Stage;
+use crate::project::Project;
 
 pub(super) struct Server {
-    child: Child,
-    _said: Box<dyn BufRead>,
+    program: RunningProgram,
     pub(super) address: String,
     pub(super) token: String,
 }
 
 impl Server {
     /// Starts it at a free port, and waits until it says where it is.
-    pub(super) fn start(stage: &Stage, args: &[&str]) -> Self {
+    pub(super) fn start(stage: &Project, args: &[&str]) -> Self {
         let mut unstuck = stage.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
         // What belongs to the user is the same for both programs.
         unstuck.args(args).env("XDG_STATE_HOME", user(stage));
-        let mut child = unstuck.process_group(0).spawn().unwrap();
-        let said = BufReader::new(child.stdout.take().unwrap());
-        Self::heard(stage, child, said, (" at http://", "Ctrl-C ends it"))
+        let program = RunningProgram::follow_stdout(unstuck);
+        Self::heard(stage, program, (" at http://", "Ctrl-C ends it"))
     }
 
     /// The server that a build runs for its own inbox while it lasts.
-    pub(super) fn beside_run(stage: &Stage, args: &[&str]) -> Self {
+    pub(super) fn beside_run(stage: &Project, args: &[&str]) -> Self {
         let mut unstuck = stage.unstuck(args);
         unstuck.env("UNSTUCK_SERVER_DURING_RUN", "true").env("UNSTUCK_SERVER_BIND", "127.0.0.1:0");
         unstuck.env("XDG_STATE_HOME", user(stage)).stdout(Stdio::null());
-        let mut child = unstuck.process_group(0).spawn().unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
         let words = "your inbox while this runs: http://";
-        Self::heard(stage, child, said, (words, words))
+        Self::heard(stage, RunningProgram::follow_stderr(unstuck), (words, words))
     }
 
     /// Waits until it says where it is, and the last of its words.
-    fn heard(
-        stage: &Stage,
-        child: Child,
-        mut said: impl BufRead + 'static,
-        (where_it_is, last): (&str, &str),
-    ) -> Self {
-        let (mut address, mut line) = (String::new(), String::new());
-        while !line.contains(last) {
-            line.clear();
-            assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it was there");
-            if let Some((_, rest)) = line.split_once(where_it_is) {
-                rest.split('/').next().unwrap().clone_into(&mut address);
-            }
-        }
-        let user = user(stage);
+    fn heard(stage: &Project, mut program: RunningProgram, (start, last): (&str, &str)) -> Self {
+        let said = program.read_until(last);
+        let (_, address) = said.rsplit_once(start).unwrap();
+        let address = address.split('/').next().unwrap().to_owned();
         let mut token = stage.unstuck(&["token", "make", "--name", "test", "--role", "operator"]);
-        let token = ran(token.env("XDG_STATE_HOME", &user).output().unwrap());
-        assert_eq!(token.exit, 0, "{token}");
-        Self { child, _said: Box::new(said), address, token: token.stdout.trim().to_owned() }
+        let token = ran(token.env("XDG_STATE_HOME", user(stage)).output().unwrap()).exits(0);
+        Self { program, address, token: token.stdout.trim().to_owned() }
     }
 
     pub(super) fn connect(&self) -> TcpStream {
@@ -126,6 +110,19 @@ impl Server {
         self.ask("GET", path, "")
     }
 
+    /// Waits until a question is open.
+    pub(super) fn wait_for_question(&self) -> Value {
+        let open = "/api/v1/questions?status=pending";
+        self.wait_for(open, |listed| listed["items"].get(0).cloned())
+    }
+
+    /// Answers a question with words of guidance.
+    pub(super) fn guide(&self, question: &Value, words: &str) -> Value {
+        let path = format!("/api/v1/questions/{}/answer", question["id"]);
+        let answer = json!({ "decision": "provide_guidance", "guidance": words });
+        self.post(&path, &answer.to_string())
+    }
+
     pub(super) fn post(&self, path: &str, body: &str) -> Value {
         self.ask("POST", path, body)
     }
@@ -157,19 +154,15 @@ impl Server {
         }
     }
 
-    fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
-    }
-
     /// The number of its open descriptors.
     pub(super) fn descriptors(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+        std::fs::read_dir(format!("/proc/{}/fd", self.program.child.id())).unwrap().count()
     }
 
     /// Lets it open no more than so many.
     pub(super) fn limit_descriptors(&self, most: u64) {
         let limit = Rlimit { current: Some(most), maximum: Some(1_024) };
-        prlimit(Some(self.pid()), Resource::Nofile, limit).unwrap();
+        prlimit(Some(self.program.pid()), Resource::Nofile, limit).unwrap();
     }
 
     /// The status and the text of its readiness.
@@ -179,37 +172,37 @@ impl Server {
 
     /// Ends it as a service manager does. Its status.
     pub(super) fn end(mut self) -> Option<i32> {
-        kill_process(self.pid(), Signal::TERM).unwrap();
-        self.child.wait().unwrap().code()
+        self.program.signal(Signal::TERM);
+        self.program.child.wait().unwrap().code()
     }
 
     /// The next thing that it has to say about itself.
     pub(super) fn complains(&mut self) -> String {
         let mut line = String::new();
-        BufReader::new(self.child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(self.program.child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
         line
     }
 
     /// Waits until it ends by itself.
     pub(super) fn ends(mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
+        self.program.child.wait().unwrap().code()
     }
 
     pub(super) fn kill(mut self) {
-        kill_process(self.pid(), Signal::KILL).unwrap();
-        self.child.wait().unwrap();
+        self.program.signal(Signal::KILL);
+        self.program.child.wait().unwrap();
     }
 }
 
 /// The folder of the user, the same for all programs in a project.
-pub(super) fn user(stage: &Stage) -> PathBuf {
+pub(super) fn user(stage: &Project) -> PathBuf {
     stage.path(".unstuck/user")
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         // One that was ended already is gone.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.program.child.kill();
+        let _ = self.program.child.wait();
     }
 }

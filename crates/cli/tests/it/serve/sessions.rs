@@ -10,13 +10,13 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::server::Server;
-use crate::run::stage::Stage;
+use crate::project::Project;
 
 /// An agent of the examples, at work in a folder of its own.
 struct Agent(Child);
 
 impl Agent {
-    fn start(mut program: Command, stage: &Stage, server: &Server) -> Self {
+    fn start(mut program: Command, stage: &Project, server: &Server) -> Self {
         stage.write("agent/orders.csv", &fs::read_to_string(example("orders.csv")).unwrap());
         let child = program
             .current_dir(stage.path("agent"))
@@ -53,10 +53,10 @@ fn one<'a>(listed: &'a Value, wanted: &str) -> Option<&'a Value> {
 
 /// The whole story: an outage, three other ways, a person, one booking, the end.
 fn agent_gets_unstuck(program: Command) {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     // A wait that is still there when its reader looks, whatever else the machine does.
-    let settings = fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    stage.write("unstuck.toml", &settings.replace("10ms", "2s").replace("20ms", "2s"));
+    stage.replace_setting("10ms", "2s");
+    stage.replace_setting("20ms", "2s");
     let server = Server::start(&stage, &[]);
     let agent = Agent::start(program, &stage, &server);
     let question = server
@@ -159,7 +159,7 @@ fn broken() -> String {
 // requests that were taken are as they were
 #[test]
 fn a_killed_server_goes_on_with_the_session() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     let server = Server::start(&stage, &[]);
     let opened = |server: &Server| {
         let body = json!({ "goal": "Bring the orders over" }).to_string();
@@ -212,8 +212,7 @@ fn a_killed_server_goes_on_with_the_session() {
     server.kill();
     let question = told["question"]["id"].to_string();
     let words = ["provide_guidance", "--guidance", "It is called sum."];
-    let answered = stage.run(&[&["inbox", "answer", &question][..], &words].concat());
-    assert_eq!(answered.exit, 0, "{answered}");
+    stage.run(&[&["inbox", "answer", &question][..], &words].concat()).exits(0);
     let server = Server::start(&stage, &[]);
     let session = server.wait_for("/api/v1/sessions/b0", |session| {
         (session["direction"]["decision"] == "retry").then(|| session.clone())
@@ -233,11 +232,11 @@ fn a_killed_server_goes_on_with_the_session() {
 // B18: the server beside a build of another process: the holder decides about sessions
 #[test]
 fn a_session_beside_a_build_of_another_process() {
-    let stage = Stage::new();
+    let stage = Project::with_agents();
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "broken\n"}"#]);
     stage.set("[retry]\nper_signature = 0\n");
     let mut run = stage.start(&["run", "write a", "--json"]);
-    run.hear("agent.waiting_for_input");
+    run.read_until("agent.waiting_for_input");
     let server = Server::start(&stage, &[]);
     let body = json!({ "goal": "Bring the orders over" }).to_string();
     let (status, session) = server.request("POST", "/api/v1/sessions", None, &body);

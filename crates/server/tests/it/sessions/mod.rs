@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::stage::{Answered, Stage, asked};
+use super::served_projects::{Answered, Stage, asked};
 
 /// A runtime somewhere else, and its session.
 pub(crate) struct Runtime {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::super::desk::SECRET;
-use super::super::stage::{Stage, asked};
+use super::super::served_projects::{Stage, asked};
 use super::{Runtime, broken};
 
 #[tokio::test]

@@ -13,16 +13,17 @@ use tower::ServiceExt as _;
 use unstuck_core::engine::{Command, Effect, EffectOutcome, Event, RecordedEvent};
 use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
-use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
-use unstuck_runner::{Runner, RunnerHandle, RunnerSetup, SystemClock};
+use unstuck_runner::{Runner, RunnerHandle, SystemClock};
 use unstuck_server::auth::{
     AccessTokenStore, AllowedHosts, Authenticator, NewToken, ServerSigningKey,
 };
 use unstuck_server::{
     AccessRole, ProjectRegistration, ProjectVisibility, QuestionAudience, ServerState, build_app,
 };
-use unstuck_store::{Holder, SqliteStore, Store};
+use unstuck_store::{SqliteStore, Store};
+use unstuck_testkit::stage::make_runner_setup;
 
 use super::desk::LoopDesk;
 
@@ -73,15 +74,7 @@ impl Stage {
             let store: Arc<dyn Store> =
                 Arc::new(SqliteStore::open(folder.path().join(format!("{name}.db"))).unwrap());
             let name: Arc<str> = Arc::from(*name);
-            let setup = RunnerSetup {
-                store: Arc::clone(&store),
-                project: Arc::clone(&name),
-                holder: Holder { pid: 1, verb: "test".to_owned(), since: Time::from_millis(1) },
-                policy: Arc::new(Policy::default()),
-                clock: Arc::new(SystemClock),
-                gates: None,
-                turns: None,
-            };
+            let setup = make_runner_setup(Arc::clone(&store), &name);
             let runner = Runner::open(setup).await.unwrap();
             let handle = runner.handle();
             tokio::spawn(runner.run());
@@ -106,6 +99,15 @@ impl Stage {
         );
         let app = build_app(site, &Arc::new(door));
         Self { projects, app, stop, tokens, _folder: folder }
+    }
+
+    /// A server with a question about a build, the question's number, and an operator's token.
+    pub(crate) async fn with_question() -> (Self, u32, String) {
+        let stage = Self::new().await;
+        stage.project().build(&["Put it online"]).await;
+        let id = stage.project().asks().await;
+        let token = stage.operator();
+        (stage, id, token)
     }
 
     pub(crate) fn project(&self) -> &Project {

@@ -1,16 +1,15 @@
 //! A directory for one run, the launches in it, and a way to know who is alive without waiting.
 
 use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
-use std::process::Command;
 
-use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::process::Pid;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use unstuck_world::process::{GuardCommand, Launch, Process, ProcessResult, guard};
+use unstuck_testkit::stage::{FifoReader, make_fifo};
+use unstuck_world::process::{Launch, Process, ProcessResult};
+
+use crate::program::own_guard;
 
 /// A tree with everything that is hard to end: a child in a session of its own that writes without
 /// a pause, a daemon that has lost its parents, and one that refuses to be asked. All of them hold
@@ -37,9 +36,16 @@ impl Stage {
         let owned = tempfile::tempdir().unwrap();
         let directory = owned.path().canonicalize().unwrap();
         let stage = Self { directory, _owned: Some(owned) };
-        let made = Command::new("mkfifo").arg(stage.path("alive")).status().unwrap();
-        assert!(made.success());
+        make_fifo(&stage.path("alive"));
         stage
+    }
+
+    /// A script that runs and holds the fifo.
+    pub(crate) fn running(script: &str) -> (Self, Runtime, Process, FifoReader) {
+        let (stage, runtime) = (Self::new(), runtime());
+        let process = start(&runtime, stage.script(script));
+        let alive = stage.alive();
+        (stage, runtime, process, alive)
     }
 
     pub(crate) fn at(directory: impl Into<PathBuf>) -> Self {
@@ -66,11 +72,7 @@ impl Stage {
     }
 
     pub(crate) fn program(&self, program: &str) -> Launch {
-        let guard = GuardCommand {
-            executable: env!("CARGO_BIN_EXE_unstuck").into(),
-            arguments: vec![guard::ARGUMENT.into()],
-        };
-        let mut launch = Launch::new(guard, self.lock(), &self.directory, program);
+        let mut launch = Launch::new(own_guard(), self.lock(), &self.directory, program);
         launch.grace = std::time::Duration::ZERO;
         launch
     }
@@ -81,44 +83,8 @@ impl Stage {
     }
 
     /// Waits until a process holds the fifo for writing.
-    pub(crate) fn alive(&self) -> Alive {
-        Alive { fifo: File::open(self.path("alive")).unwrap(), said: String::new() }
-    }
-}
-
-/// The other ends of a fifo: as long as a process of the tree lives, it is open.
-pub(crate) struct Alive {
-    fifo: File,
-    said: String,
-}
-
-impl Alive {
-    /// Reads until so many lines were said.
-    pub(crate) fn hear(&mut self, lines: usize) {
-        let mut byte = [0];
-        while self.said.lines().count() < lines || !self.said.ends_with('\n') {
-            assert_eq!(self.fifo.read(&mut byte).unwrap(), 1, "all ended after {:?}", self.said);
-            self.said.push(char::from(byte[0]));
-        }
-    }
-
-    /// The number that a line with this name said.
-    pub(crate) fn pid(&self, name: &str) -> Pid {
-        let line = self.said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Pid::from_raw(line.unwrap().parse().unwrap()).unwrap()
-    }
-
-    /// True when no process is left at this very moment.
-    pub(crate) fn none_left(&mut self) -> bool {
-        fcntl_setfl(&self.fifo, OFlags::NONBLOCK).unwrap();
-        let heard = self.fifo.read(&mut [0; 64]);
-        heard.is_ok_and(|length| length == 0)
-    }
-
-    /// Reads on until no process is left.
-    pub(crate) fn until_none_left(mut self) -> String {
-        self.fifo.read_to_string(&mut self.said).unwrap();
-        self.said
+    pub(crate) fn alive(&self) -> FifoReader {
+        FifoReader::open(&self.path("alive"))
     }
 }
 
