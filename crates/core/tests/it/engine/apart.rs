@@ -5,7 +5,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::plan::{ScopeSpec, TaskSpec};
 use unstuck_core::question::Decision;
 
-use crate::engine::stage::{Stage, fault, task};
+use crate::engine::story::{Stage, fault, task};
 
 fn within(name: &str, globs: &[&str]) -> TaskSpec {
     let allowed = globs.iter().map(|&glob| glob.to_owned()).collect();

@@ -6,7 +6,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Fault, Validation};
 use unstuck_core::question::{Decision, QuestionKind};
 
-use crate::engine::stage::Stage;
+use crate::engine::story::Stage;
 
 fn as_before() -> Fault {
     let context = Validation { command: "make test".to_owned(), ..Validation::default() };

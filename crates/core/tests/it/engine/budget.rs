@@ -10,7 +10,7 @@ use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::question_text;
 use unstuck_core::time::Span;
 
-use crate::engine::stage::{Stage, happened, task};
+use crate::engine::story::{Stage, happened, task};
 
 fn tokens(tokens: u64) -> Amount {
     Amount { tokens, ..Amount::ZERO }

@@ -10,7 +10,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::plan::Request;
 use unstuck_core::question::Decision;
 
-use crate::engine::stage::{Stage, action, fault, happened, needing, red, task, with_actions};
+use crate::engine::story::{Stage, action, fault, happened, needing, red, task, with_actions};
 
 fn build(stage: &Stage) -> unstuck_core::engine::BuildId {
     stage.state.builds().next().unwrap().id

@@ -7,7 +7,7 @@ use unstuck_core::fault::{Code, Fault, Kind, Origin};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
 
-use crate::engine::stage::{Stage, fault, happened, task};
+use crate::engine::story::{Stage, fault, happened, task};
 
 fn limited(after: Option<u64>) -> Fault {
     let mut fault = fault(Code::ProviderRateLimit, "slow down");

@@ -9,7 +9,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec, Plan};
 use unstuck_core::question::{Decision, QuestionKind};
 
-use crate::engine::stage::{Stage, action, fault, happened, task, with_actions};
+use crate::engine::story::{Stage, action, fault, happened, task, with_actions};
 
 // T4.22
 #[test]

@@ -12,7 +12,7 @@ use unstuck_core::signature::Signature;
 use unstuck_core::tell;
 use unstuck_core::time::Span;
 
-use crate::engine::stage::{Stage, action, fault, happened, with_actions};
+use crate::engine::story::{Stage, action, fault, happened, with_actions};
 
 fn raise(stage: &mut Stage, fault: Fault) -> Vec<Event> {
     let effect = stage.effect_id("a");
@@ -257,7 +257,7 @@ fn what_the_checks_said_stays_with_the_attempt_they_were_about() {
     let events = stage.must(said);
     assert!(happened(&events, "run.checked"), "{events:?}");
     assert_eq!(verdicts(&stage), [(CheckStage::PreCommit, CheckVerdict::Failed)]);
-    stage.fails("a", crate::engine::stage::red("one"));
+    stage.fails("a", crate::engine::story::red("one"));
     assert_eq!(verdicts(&stage), [], "another attempt, not checked yet");
     stage.attempt("a");
     let said = note(&stage, CheckStage::PreCommit, CheckVerdict::Passed);

@@ -12,7 +12,7 @@ use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::question_text;
 use unstuck_core::time::Span;
 
-use crate::engine::stage::{Stage, action, fault, happened, task};
+use crate::engine::story::{Stage, action, fault, happened, task};
 
 fn run_to_its_end(stage: &mut Stage) {
     stage.done("j");

@@ -11,7 +11,7 @@ use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, TaskSpec, WorkPhas
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::time::{Span, Time};
 
-use crate::engine::stage::{Stage, action, fault, happened, needing, task, with_actions};
+use crate::engine::story::{Stage, action, fault, happened, needing, task, with_actions};
 
 fn unknown() -> EffectOutcome {
     EffectOutcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }

@@ -23,7 +23,7 @@ mod recovery;
 mod repairs;
 mod replanning;
 mod sessions;
-mod stage;
+mod story;
 mod telling;
 mod unchanged;
 mod wording;

@@ -10,7 +10,7 @@ use unstuck_core::fault::{Class, Code, Fault, Permission};
 use unstuck_core::plan::Plan;
 use unstuck_core::question::{Decision, QuestionKind};
 
-use crate::engine::stage::{Stage, fault, happened, named, needing, task};
+use crate::engine::story::{Stage, fault, happened, named, needing, task};
 
 fn answer(question: u32, decision: Decision) -> Command {
     let question = unstuck_core::engine::QuestionId(question);

@@ -7,7 +7,7 @@ use unstuck_core::fault::{Category, Class, Code, ErrorType, Reaction};
 use unstuck_core::question::QuestionKind;
 use unstuck_core::time::Span;
 
-use crate::engine::stage::{Stage, fault, happened};
+use crate::engine::story::{Stage, fault, happened};
 
 /// What the first fault of a code leads to, in a word.
 fn outcome(code: Code, message: &str) -> (String, Vec<Event>) {
@@ -190,9 +190,9 @@ fn a_conversation_is_shortened_twice_and_then_a_person_is_asked() {
 fn settings_that_cannot_work_fail_their_task_and_leave_out_what_needs_it() {
     let mut stage = Stage::new();
     stage.build(vec![
-        crate::engine::stage::task("a"),
-        crate::engine::stage::needing("b", &["a"]),
-        crate::engine::stage::task("c"),
+        crate::engine::story::task("a"),
+        crate::engine::story::needing("b", &["a"]),
+        crate::engine::story::task("c"),
     ]);
     stage.fails("a", fault(Code::ConfigInvalid, "bad value"));
     assert_eq!(*stage.task_state("a"), TaskState::Failed { code: Code::ConfigInvalid });
@@ -205,7 +205,7 @@ fn a_used_up_allowance_of_a_tool_can_be_waited_out_by_policy() {
     let mut policy = unstuck_core::policy::Policy::default();
     policy.wait.tool_quota_waits = true;
     let mut stage = Stage::with(policy);
-    stage.build(vec![crate::engine::stage::task("a")]);
+    stage.build(vec![crate::engine::story::task("a")]);
     stage.fails("a", fault(Code::ToolQuota, "limit"));
     assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }));
     assert_eq!(Code::ToolQuota.row().class, Class::NeverRetry);

@@ -8,7 +8,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::question_text;
 
-use crate::engine::stage::{Stage, fault, happened, red};
+use crate::engine::story::{Stage, fault, happened, red};
 
 // T2.1, TX10, I10, T0.19, T1.2
 #[test]
@@ -115,10 +115,10 @@ fn a_build_that_was_held_stays_held() {
 /// A night with a little of everything.
 fn eventful() -> Stage {
     let mut stage = Stage::new();
-    let push = crate::engine::stage::action("push");
+    let push = crate::engine::story::action("push");
     stage.build(vec![
-        crate::engine::stage::with_actions("a", vec![push]),
-        crate::engine::stage::task("b"),
+        crate::engine::story::with_actions("a", vec![push]),
+        crate::engine::story::task("b"),
     ]);
     stage.red("b", "boom");
     stage.fails("b", fault(Code::ProviderRateLimit, "slow down"));
@@ -234,10 +234,10 @@ fn taking_up_one_task_leaves_the_others_alone() {
 #[test]
 fn taking_up_one_task_looks_up_only_what_was_under_way() {
     let mut stage = Stage::new();
-    let actions = vec![crate::engine::stage::action("push"), crate::engine::stage::action("mail")];
+    let actions = vec![crate::engine::story::action("push"), crate::engine::story::action("mail")];
     stage.build(vec![
-        crate::engine::stage::with_actions("a", actions),
-        crate::engine::stage::task("b"),
+        crate::engine::story::with_actions("a", actions),
+        crate::engine::story::task("b"),
     ]);
     stage.attempt("a");
     stage.done("a");
@@ -247,7 +247,7 @@ fn taking_up_one_task_looks_up_only_what_was_under_way() {
         |stage: &Stage, name| Command::Recover { task: Some(stage.id(name)), clean: false };
     let events = stage.must(recover(&stage, "a"));
     assert_eq!(
-        crate::engine::stage::named(&events, "mutation.probing").count(),
+        crate::engine::story::named(&events, "mutation.probing").count(),
         1,
         "the push is settled"
     );

@@ -11,7 +11,7 @@ use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell;
 use unstuck_core::text::lint_text;
 
-use crate::engine::stage::{Stage, action, fault};
+use crate::engine::story::{Stage, action, fault};
 
 const BRANCH: &str = "unstuck/repair/j";
 

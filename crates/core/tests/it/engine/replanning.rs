@@ -6,7 +6,7 @@ use unstuck_core::policy::Policy;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell;
 
-use crate::engine::stage::{Stage, fault, happened, needing, red, task};
+use crate::engine::story::{Stage, fault, happened, needing, red, task};
 
 fn attempt_number(events: &[Event]) -> Option<u32> {
     events.iter().find_map(|event| match event {
@@ -159,7 +159,7 @@ fn a_repeated_approach_is_confirmed_once_and_then_refused_before_any_check() {
     let mut stage = Stage::tasks(&["a"]);
     stage.attempt_as("a", 7);
     let failed = |stage: &mut Stage| {
-        let approach = Some(std::sync::Arc::new(crate::engine::stage::approach_no(7)));
+        let approach = Some(std::sync::Arc::new(crate::engine::story::approach_no(7)));
         let fault = std::sync::Arc::new(red("boom"));
         stage.settle("a", unstuck_core::engine::EffectOutcome::Failed { fault, approach })
     };

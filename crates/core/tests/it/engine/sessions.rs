@@ -12,7 +12,7 @@ use unstuck_core::plan::{GateKey, MutationSpec, Plan, Request, SessionSpec, Task
 use unstuck_core::question::Decision as Answered;
 use unstuck_core::tell::{SessionDecision, SessionDirection, session_direction};
 
-use crate::engine::stage::{Stage, fault, happened, task};
+use crate::engine::story::{Stage, fault, happened, task};
 
 fn request(key: &str, said: u64) -> Request {
     Request { key: Arc::from(key), said }

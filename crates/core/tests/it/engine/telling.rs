@@ -7,7 +7,7 @@ use unstuck_core::question::Decision;
 use unstuck_core::tell::{NewsKind, NotificationLevel, news_from_event};
 use unstuck_core::time::Span;
 
-use crate::engine::stage::{Stage, fault, task, with_actions};
+use crate::engine::story::{Stage, fault, task, with_actions};
 
 /// The messages so far, in their order.
 fn told(stage: &Stage) -> Vec<NewsKind> {

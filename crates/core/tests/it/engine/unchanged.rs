@@ -8,7 +8,7 @@ use unstuck_core::fault::{Code, Fault, Validation};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::tell;
 
-use crate::engine::stage::{Stage, action};
+use crate::engine::story::{Stage, action};
 
 fn ends_unchanged(stage: &mut Stage, said: &str) -> Vec<Event> {
     let approach = Approach { summary: said.to_owned(), ..Approach::default() };

@@ -10,7 +10,7 @@ use unstuck_core::policy::Policy;
 use unstuck_core::question::{Decision, QuestionText};
 use unstuck_core::tell;
 
-use crate::engine::stage::{Stage, approach_no, fault, needing, red, task};
+use crate::engine::story::{Stage, approach_no, fault, needing, red, task};
 
 const CONTINUES: &str = " continues.";
 
