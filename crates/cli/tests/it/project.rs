@@ -60,6 +60,14 @@ impl Project {
         project
     }
 
+    /// The same with the script of one agent.
+    pub(crate) fn with_agent(task: &str, attempts: &[&str]) -> Self {
+        let project = Self::with_agents();
+        project.agent(task, attempts);
+        project.commit();
+        project
+    }
+
     /// Writes the script of an agent for a task, attempt by attempt: lines of TOML steps.
     pub(crate) fn agent(&self, task: &str, attempts: &[&str]) {
         let attempts: Vec<String> =

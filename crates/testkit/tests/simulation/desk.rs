@@ -26,6 +26,14 @@ impl Desk {
         Self { state: State::new("desk"), policy: Policy::default(), now }
     }
 
+    /// A desk with a job that was fired.
+    pub(crate) fn with_job(name: &str) -> Self {
+        let mut desk = Self::new();
+        desk.give(Command::DefineJob { spec: Arc::new(job(name)) });
+        desk.give(Command::FireJob { task: TaskId(0) });
+        desk
+    }
+
     pub(crate) fn try_give(&mut self, command: Command) -> Result<Vec<Event>, CommandRejection> {
         let mut rng = Rng::for_decision("desk", self.state.seq());
         let events = decide(&mut self.state, command, &self.policy, self.now, &mut rng)?;

@@ -53,9 +53,7 @@ fn a_head_that_moved_leads_to_another_check_without_going_back_a_phase() {
 // TX6
 #[test]
 fn a_script_that_ends_before_its_action_waits_for_the_call_that_is_under_way() {
-    let mut desk = Desk::new();
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
+    let mut desk = Desk::with_job("j");
     let script = desk.owed(T0).id;
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
     desk.fails(T0, Code::LogicError);
@@ -66,9 +64,7 @@ fn a_script_that_ends_before_its_action_waits_for_the_call_that_is_under_way() {
 
 #[test]
 fn a_call_that_failed_after_its_script_ended_does_not_hold_the_job_up() {
-    let mut desk = Desk::new();
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
+    let mut desk = Desk::with_job("j");
     let script = desk.owed(T0).id;
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
     desk.settle(T0, EffectOutcome::Done);
@@ -181,9 +177,7 @@ fn a_task_that_needs_another_lost_one_is_not_revived_to_wait_for_ever() {
 
 #[test]
 fn an_agent_that_repairs_a_script_gets_no_endless_tries_and_charges_no_repair() {
-    let mut desk = Desk::new();
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
+    let mut desk = Desk::with_job("j");
     desk.fails(T0, Code::LogicError);
     let repair = desk.owed(T0).id;
     for _ in 0..3 {
@@ -198,9 +192,7 @@ fn an_agent_that_repairs_a_script_gets_no_endless_tries_and_charges_no_repair() 
 
 #[test]
 fn a_repair_that_left_its_scope_is_repaired_again_and_never_becomes_a_task() {
-    let mut desk = Desk::new();
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
+    let mut desk = Desk::with_job("j");
     desk.fails(T0, Code::LogicError);
     desk.fails(T0, Code::ScopeForbidden);
     assert!(matches!(desk.owed(T0).what, EffectKind::Repair { .. }));
@@ -299,9 +291,7 @@ fn those_who_waited_at_a_gate_go_on_in_growing_groups() {
 
 #[test]
 fn looking_up_one_action_again_does_not_forget_the_next() {
-    let mut desk = Desk::new();
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
+    let mut desk = Desk::with_job("j");
     let script = desk.owed(T0).id;
     for key in ["k", "l"] {
         let id = desk.state.seq();

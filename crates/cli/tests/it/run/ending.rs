@@ -13,9 +13,7 @@ const RED: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "broke
 // TX12: all done is 0
 #[test]
 fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[GREEN]);
     let ran = stage.run(&["run", "write a"]).exits(0);
     assert!(ran.stdout.contains("1 of 1 task done"), "{ran}");
     assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
@@ -26,9 +24,7 @@ fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
 // T4.11: the check's output goes into the next prompt, and the second approach is another one
 #[test]
 fn a_red_check_is_healed_by_another_approach() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[RED, GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[RED, GREEN]);
     let ran = stage.run(&["run", "write a"]).exits(0);
     assert!(ran.stdout.contains("a different approach (2 of 3)"), "{ran}");
     assert_eq!(stage.tasks()[0].moved.attempts, 2);
@@ -38,9 +34,7 @@ fn a_red_check_is_healed_by_another_approach() {
 // B1: the same again is checked once more at most, and the agent is told that it was the same
 #[test]
 fn an_approach_that_comes_back_is_not_checked_a_third_time() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[RED, RED, RED, GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[RED, RED, RED, GREEN]);
     stage.run(&["run", "write a"]).exits(0);
     let red = Code::ValidationPreCommit;
     assert_eq!(stage.fault_codes(), [red, red, Code::LogicRepeatedApproach]);
@@ -68,9 +62,7 @@ fn what_needs_a_person_waits_for_the_answer_and_goes_on_with_it() {
 // TX12: some work left out is 1
 #[test]
 fn a_build_with_something_left_out_says_so_with_its_exit_code() {
-    let stage = Project::with_agents();
-    stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
-    stage.commit();
+    let stage = Project::with_agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.run(&["run", "paint it", "--max-wait", "0"]).exits(3);
     assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
     let ran = stage.run(&["resume"]).exits(1);
@@ -91,9 +83,7 @@ fn with_nothing_left_to_do_it_says_so() {
 
 #[test]
 fn a_program_reads_every_event_as_a_line() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[GREEN]);
     let ran = stage.run(&["run", "write a", "--json"]).exits(0);
     let types: Vec<String> = ran
         .stdout
@@ -121,9 +111,7 @@ fn a_limited_account_is_not_waited_for_longer_than_wanted() {
 // T4.9: a hook of the person's that does not end is named, with its limit and what it wrote
 #[test]
 fn a_hook_that_hangs_is_named_and_no_service_is_called_limited() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[GREEN]);
     let hook = stage.path(".git/hooks/pre-commit");
     write_program(&hook, "echo waiting for the lock server\nsleep 1000");
     let mut unstuck = stage.unstuck(&["run", "write a", "--max-wait", "0"]);

@@ -90,9 +90,8 @@ fn a_check_that_is_green_by_a_file_that_git_ignores_is_not_green() {
 // B15: a branch of the person's, or of a build whose record is lost, is not built on.
 #[test]
 fn a_branch_that_is_there_already_is_not_moved() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[r#"{write = "work/a", text = "x"}, {say = "Wrote it."}"#]);
-    stage.commit();
+    let stage =
+        Project::with_agent("write-a", &[r#"{write = "work/a", text = "x"}, {say = "Wrote it."}"#]);
     stage.git(&["branch", "unstuck/b0"]);
     let before = stage.git(&["rev-parse", "unstuck/b0"]);
     let ran = stage.run(&["run", "write a"]);

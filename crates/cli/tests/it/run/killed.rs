@@ -10,9 +10,7 @@ const SLOW: &str =
     r#"{run = "echo up > ../../../up; cat ../../../go"}, {write = "work/a.txt", text = "fine\n"}"#;
 
 fn stage() -> Project {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[SLOW]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[SLOW]);
     stage.fifo("up");
     stage.fifo("go");
     stage

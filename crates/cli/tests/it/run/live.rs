@@ -8,9 +8,7 @@ use crate::pty::Pty;
 const SLOW: &str = r#"{say = "I am looking around."}, {run = "echo up > ../../../up; cat ../../../go"}, {write = "work/a.txt", text = "fine\n"}"#;
 
 fn stage() -> Project {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[SLOW]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[SLOW]);
     stage.fifo("up");
     stage.fifo("go");
     stage
@@ -46,9 +44,7 @@ fn a_key_pauses_it_and_it_goes_on_later() {
 
 #[test]
 fn a_question_is_answered_where_it_comes_up() {
-    let stage = Project::with_agents();
-    stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
-    stage.commit();
+    let stage = Project::with_agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     let mut run = Pty::start(stage.unstuck(&["run", "paint it"]), 80, 30);
     run.until("a answer");
     run.press("a");

@@ -6,9 +6,7 @@ const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 
 #[test]
 fn a_run_beside_the_holder_of_the_project_is_not_refused() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[GREEN]);
     stage.fifo("up");
     stage.fifo("go");
     let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go; echo held"]);

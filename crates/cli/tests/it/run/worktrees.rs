@@ -146,9 +146,7 @@ fn a_check_that_takes_too_long_at_the_base_is_asked_about_before_money_is_spent(
 // B34: a base whose objects are gone, no commit at all, and no branch
 #[test]
 fn a_base_that_cannot_be_used_is_said() {
-    let stage = Project::with_agents();
-    stage.agent("write-a", &[GREEN]);
-    stage.commit();
+    let stage = Project::with_agent("write-a", &[GREEN]);
     stage.git(&["checkout", "--quiet", "--detach"]);
     let ran = stage.run(&["run", "write a"]);
     assert_eq!(ran.exit, 0, "no branch is needed: {ran}");

@@ -69,6 +69,14 @@ impl Stage {
         Self { egress, socket, _folder: folder }
     }
 
+    /// A service with this reply, its host, and a proxy that lets it through.
+    pub(crate) async fn before(reply: &'static str) -> (Service, String, Self) {
+        let service = Service::answering(reply).await;
+        let host = format!("localhost:{}", service.port());
+        let stage = Self::new(allowing(std::slice::from_ref(&host)));
+        (service, host, stage)
+    }
+
     /// Sends a request and reads all of the answer.
     pub(crate) async fn ask(&self, request: &str) -> String {
         ask(UnixStream::connect(&self.socket).await.unwrap(), request).await

@@ -100,9 +100,7 @@ async fn the_own_server_is_refused_even_where_the_settings_list_it() {
 
 #[tokio::test]
 async fn garbage_is_answered_or_closed_and_the_next_client_is_served() {
-    let service = Service::answering(OK).await;
-    let host = format!("localhost:{}", service.port());
-    let stage = Stage::new(allowing(std::slice::from_ref(&host)));
+    let (service, host, stage) = Stage::before(OK).await;
     let long = format!("GET http://{host}/ HTTP/1.1\r\nx: {}\r\n\r\n", "a".repeat(200_000));
     let many = format!("GET http://{host}/ HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(500));
     let garbage = [

@@ -15,9 +15,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: x-hop\r\nx
 
 #[tokio::test]
 async fn a_tunnel_to_a_listed_host_carries_bytes_both_ways() {
-    let service = Service::answering("hello").await;
-    let host = format!("localhost:{}", service.port());
-    let stage = Stage::new(allowing(std::slice::from_ref(&host)));
+    let (service, host, stage) = Stage::before("hello").await;
     let tunnel = stage.tunnel(&host.to_uppercase()).await.unwrap();
     assert_eq!(ask(tunnel, "any bytes\r\n\r\n").await, "hello");
     assert_eq!(service.heard(), ["any bytes\r\n\r\n"]);
@@ -26,9 +24,7 @@ async fn a_tunnel_to_a_listed_host_carries_bytes_both_ways() {
 
 #[tokio::test]
 async fn a_plain_request_goes_to_the_judged_host_without_what_is_meant_for_the_proxy() {
-    let service = Service::answering(OK).await;
-    let host = format!("localhost:{}", service.port());
-    let stage = Stage::new(allowing(std::slice::from_ref(&host)));
+    let (service, host, stage) = Stage::before(OK).await;
     let request = format!(
         "POST http://{host}/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Authorization: Basic x\r\n\
          Connection: close, X-Mine\r\nX-Mine: 1\r\nX-Kept: 1\r\nContent-Length: 2\r\n\r\nhi"
@@ -100,9 +96,7 @@ async fn a_relay_leads_to_its_one_service() {
 
 #[tokio::test]
 async fn through_a_forward_the_proxy_is_met_on_loopback() {
-    let service = Service::answering(OK).await;
-    let host = format!("localhost:{}", service.port());
-    let stage = Stage::new(allowing(std::slice::from_ref(&host)));
+    let (_service, host, stage) = Stage::before(OK).await;
     let forwarder =
         PortForwarder::bind(&[PortForward { port: 0, socket: stage.socket.clone() }]).unwrap();
     let port = forwarder.ports()[0];
@@ -134,9 +128,7 @@ async fn a_forward_leads_to_a_socket_in_a_folder_deeper_than_a_socket_s_name_may
 
 #[tokio::test]
 async fn open_tunnels_end_with_the_proxy() {
-    let service = Service::answering("hello").await;
-    let host = format!("localhost:{}", service.port());
-    let stage = Stage::new(allowing(std::slice::from_ref(&host)));
+    let (_service, host, stage) = Stage::before("hello").await;
     let mut tunnel = stage.tunnel(&host).await.unwrap();
     drop(stage);
     assert_eq!(tunnel.read_to_end(&mut Vec::new()).await.unwrap_or_default(), 0);
