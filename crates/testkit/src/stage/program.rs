@@ -65,13 +65,13 @@ impl RunningProgram {
 
     /// Waits for its end, and returns the rest of its output and of its errors.
     pub fn read_to_end(mut self) -> (ExitStatus, String, String) {
-        let (mut said, mut other) = (String::new(), String::new());
+        let mut said = String::new();
+        let mut other = String::new();
         self.output.read_to_string(&mut said).unwrap();
-        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
-        let follows_errors = stdout.is_some();
-        if let Some(mut stdout) = stdout {
+        let follows_errors = self.child.stdout.is_some();
+        if let Some(stdout) = &mut self.child.stdout {
             stdout.read_to_string(&mut other).unwrap();
-        } else if let Some(mut stderr) = stderr {
+        } else if let Some(stderr) = &mut self.child.stderr {
             stderr.read_to_string(&mut other).unwrap();
         }
         let status = self.child.wait().unwrap();

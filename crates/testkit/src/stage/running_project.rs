@@ -92,7 +92,6 @@ impl RunningProject {
         self.wait_until(has_ended).await;
     }
 
-    /// Waits for a question.
     pub async fn wait_for_question(&self) -> Question {
         self.wait_until_quiet().await;
         self.look(|state| state.questions().next().cloned()).await.unwrap()
