@@ -114,7 +114,7 @@ fn a_narrow_window_is_laid_out_anew() {
     let mut inbox = shop.inbox();
     inbox.until("q: leave");
     inbox.resize(20, 12);
-    inbox.until("› 1 needs your");
+    inbox.until("› 1 needs a");
     inbox.until(" of ");
     inbox.press("q");
     assert!(inbox.end().0.success());

@@ -130,7 +130,7 @@ fn a_proposed_repair_leaves_the_tree_alone_until_a_person_takes_it_over() {
     assert_eq!(shop.0.wrote("sync.sh"), SCRIPT);
     assert_eq!(shop.branches(), "main\nunstuck/repair/job");
     assert!(question.operator_text.contains("unstuck/repair/job"), "{question:?}");
-    assert!(question.text.problem.contains("a repair ready"), "{question:?}");
+    assert!(question.text.problem.contains("prepared a repair"), "{question:?}");
     shop.git(&["merge", "--quiet", "unstuck/repair/job"]);
     let answered = shop.0.answer(&question, "provide_credentials");
     assert!(answered.status.success(), "{}", answered.err());

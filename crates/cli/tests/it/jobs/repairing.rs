@@ -59,7 +59,7 @@ fn after_an_action_the_repair_of_a_job_waits_on_a_branch() {
     assert_eq!(shop.log(), ["pay first", "first"]);
     assert_eq!(shop.branches(), "main\nunstuck/repair/job");
     let question = shop.0.question();
-    assert!(question.text.problem.contains("a repair ready"), "{question:?}");
+    assert!(question.text.problem.contains("prepared a repair"), "{question:?}");
     assert_eq!((shop.0.wrote("paid.txt").as_str(), shop.0.wrote("done.txt").as_str()), ("x\n", ""));
 }
 

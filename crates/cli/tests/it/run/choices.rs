@@ -55,7 +55,7 @@ fn too_little_room_is_said_in_the_terminal_with_both_sizes() {
     set_run(&stage, "disk_free_mb = 900000000");
     let ran = stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
     let said =
-        ["too little room on the disk", "are free at", "run.disk_free_mb asks for 878906.2 GB"];
+        ["too little space on the disk", "are free at", "run.disk_free_mb asks for 878906.2 GB"];
     for part in said.into_iter().chain(["unstuck inbox answer q0 fixed"]) {
         assert!(ran.stderr.contains(part), "{part}: {ran}");
     }
@@ -169,7 +169,7 @@ fn work_goes_on_without_the_files_that_need_a_yes() {
 fn work_that_is_nothing_without_those_files_is_done_anew() {
     let stage = with_pipeline(&[EMPTIED, GREEN]);
     assert_eq!(stage.run(&["run", "write a", "--max-wait", "0"]).exit, 3);
-    assert_eq!(stage.run(&["inbox", "answer", "0", "go-on-without-it"]).exit, 0);
+    assert_eq!(stage.run(&["inbox", "answer", "0", "continue-without-it"]).exit, 0);
     stage.run(&["resume", "--max-wait", "0"]).exits(0);
     assert_eq!(stage.git(&["diff", "--name-only", "main", "unstuck/b0"]), "work/a.txt\n");
 }

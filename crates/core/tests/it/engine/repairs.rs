@@ -68,7 +68,7 @@ fn a_proposal_is_told_in_plain_words_and_the_operator_reads_where_it_is() {
     let text = tell::question_text(&stage.state, &question, stage.now);
     assert_eq!(lint_text(&text.problem), [], "{}", text.problem);
     assert_eq!(lint_text(&text.recommended_text), [], "{}", text.recommended_text);
-    assert!(text.problem.contains("a repair ready"), "{}", text.problem);
+    assert!(text.problem.contains("prepared a repair"), "{}", text.problem);
     assert_eq!(text.recommended, Some(Decision::ProvideCredentials));
     let operator = tell::operator_text(&stage.state, &question, stage.now);
     assert!(operator.starts_with("A repair is proposed: PRECONDITION_INPUT"), "{operator}");

@@ -109,7 +109,7 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     assert_eq!(codes, ["VALIDATION_PRE_COMMIT"]);
     let public = serde_json::to_string(&report.into_public()).unwrap();
     assert!(!public.contains("VALIDATION"), "{public}");
-    assert!(public.contains("needs your yes first"), "{public}");
+    assert!(public.contains("needs your approval first"), "{public}");
     stage.answer(Decision::Deny, None).await;
     stage.ended().await;
     let report = stage.report().await;
