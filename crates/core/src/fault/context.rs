@@ -270,11 +270,12 @@ pub struct BudgetSpent {
 
 impl BudgetSpent {
     /// Returns how much to add when a person lets the work continue: the limit as it was set, and never less
-    /// than the next call may cost.
+    /// than the next call may cost. What is spent beyond the limit comes on top, so that the whole amount can
+    /// be spent.
     #[must_use]
     pub fn next_raise(&self, set: Amount) -> Amount {
-        let lacking = self.spent.saturating_add(self.needed).saturating_sub(self.limit);
-        set.max_per_unit(self.needed).max_per_unit(lacking)
+        let more = set.max_per_unit(self.needed);
+        more.saturating_add(self.spent.saturating_sub(self.limit))
     }
 }
 

@@ -330,7 +330,9 @@ fn raise_task_budget(
 ) {
     let Some(task) = turn.known_task(id) else { return };
     let cap = task.spec.overrides.budget.unwrap_or(turn.policy.budget.per_task);
-    let more = raise_amount(question, cap, decision);
+    // A task that joined the question may have spent more than the one that asked.
+    let overrun = task.spent.saturating_sub(cap.raised_by(task.raised));
+    let more = raise_amount(question, cap, decision).max_per_unit(cap.saturating_add(overrun));
     turn.emit_event(Event::LimitRaised { raised: Raised::Task { task: id, more } });
 }
 

@@ -25,9 +25,9 @@ pub(super) fn handle_progress(
     let task = run.task;
     // Calls of an agent program are not reserved: a program that continues after the budget is used
     // up is stopped, and a program whose last call was too expensive has finished.
-    let overspent = overspent_fault(turn, task);
+    let continued = overspent_fault(turn, task).is_some() && report.spent != Amount::ZERO;
     record_spending(turn, id, report.spent);
-    if let Some(fault) = overspent.filter(|_| report.spent != Amount::ZERO) {
+    if let Some(fault) = overspent_fault(turn, task).filter(|_| continued) {
         flow::handle_failure(turn, id, &Arc::new(fault), None);
         return Ok(());
     }

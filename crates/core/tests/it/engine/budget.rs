@@ -85,6 +85,41 @@ fn going_on_gives_room_to_a_call_that_is_larger_than_the_limit() {
 }
 
 #[test]
+fn going_on_adds_the_limit_to_what_is_spent_beyond_it() {
+    let units: [fn(u64) -> Amount; 3] = [
+        |money_micros| Amount { money_micros, ..Amount::ZERO },
+        tokens,
+        |time_ms| Amount { time_ms, ..Amount::ZERO },
+    ];
+    for amount in units {
+        let limit = amount(6_000);
+        let of_task = |policy: &mut Policy| policy.budget.per_task = limit;
+        let of_build = |policy: &mut Policy| policy.budget.per_build = limit;
+        for mut stage in [stage(of_task), stage(of_build)] {
+            // One slow answer overran the limit, and the program continued.
+            for spent in [amount(19_000), amount(1_000)] {
+                let effect = stage.effect_id("a");
+                let report = ProgressReport { spent, ..Default::default() };
+                stage.must(Command::Progress { effect, report });
+            }
+            let text = question_text(&stage.state, stage.question(), stage.now);
+            stage.answer(Decision::Continue);
+            let task = stage.state.task(stage.id("a")).unwrap();
+            let raised = task.raised.saturating_add(stage.state.builds().next().unwrap().raised);
+            assert_eq!(raised, amount(20_000), "26 in all: 20 are spent, 6 are added");
+            if amount(1).tokens == 1 {
+                let going_on = &text.options[0].description;
+                let told = "may spend 20,000 tokens more (26,000 tokens in all)";
+                assert!(going_on.contains(told), "{going_on}");
+            }
+            let effect = stage.effect_id("a");
+            let asked = stage.must(Command::Reserve { effect, amount: limit });
+            assert_eq!(stage.state.questions().count(), 0, "{asked:?}");
+        }
+    }
+}
+
+#[test]
 fn a_build_without_room_stands_still_and_asks_once() {
     let mut stage = stage(|policy| policy.budget.per_build = tokens(100));
     reserve(&mut stage, "a", 60);
