@@ -11,6 +11,7 @@ use crate::engine::run::{Next, Start, Step};
 use crate::engine::setbacks::{Repairs, Setbacks};
 use crate::engine::state::{EngineTimer, State};
 use crate::engine::task::{Allowance, Counters, Guidance, SkipReason, Task, TaskState};
+use crate::engine::why::Rule;
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, Request, TaskSpec};
 use crate::time::Time;
@@ -173,6 +174,13 @@ impl State {
         run: Option<RunId>,
         next: Next,
     ) {
+        let asked = self.questions.get(&question).map(|question| question.why.rule);
+        if asked == Some(Rule::RepairBudgetExhausted)
+            && let Some(task) = self.tasks.get_mut(&id)
+        {
+            // The fault that led to the question started no repair.
+            task.counters.repairs = task.counters.repairs.saturating_sub(1);
+        }
         self.set_next(id, next);
         self.set_task(id, TaskState::Parked { question, run });
     }

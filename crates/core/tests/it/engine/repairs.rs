@@ -114,6 +114,23 @@ fn a_question_lists_every_repair_however_it_failed() {
 }
 
 #[test]
+fn only_a_repair_that_was_started_counts_as_one() {
+    for limit in [0, 1, 2] {
+        let mut stage = Stage::new();
+        stage.policy.retry.repairs = limit;
+        stage.job("j", JobSpec::default());
+        for _ in 0..limit {
+            breaks(&mut stage, "KeyError");
+            stage.repaired("j", None);
+        }
+        breaks(&mut stage, "KeyError");
+        assert_eq!(stage.question().why.rule, Rule::RepairBudgetExhausted);
+        let counters = stage.state.task(stage.id("j")).unwrap().counters;
+        assert_eq!(counters.repairs, limit);
+    }
+}
+
+#[test]
 fn a_hint_is_no_leave_to_use_what_was_to_be_proposed() {
     let mut stage = Stage::new();
     stage.job("j", JobSpec { propose_only: true, ..JobSpec::default() });
