@@ -243,12 +243,13 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
     if build.tasks.iter().any(goes_on) { OtherWork::GoesOn } else { OtherWork::None }
 }
 
-/// Returns these tasks and all that depend on them.
+/// Returns these tasks and all that wait for them. A dependant that has ended waits for nothing.
 fn with_dependants(state: &State, mut seen: Vec<TaskId>) -> Vec<TaskId> {
     let mut next = 0;
     while let Some(task) = seen.get(next).and_then(|id| state.task(*id)) {
         for dependant in &task.dependants {
-            if !seen.contains(dependant) {
+            let waits = state.task(*dependant).is_some_and(|task| !task.state.has_ended());
+            if waits && !seen.contains(dependant) {
                 seen.push(*dependant);
             }
         }

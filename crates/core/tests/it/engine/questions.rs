@@ -9,6 +9,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Class, Code, Fault, Permission};
 use unstuck_core::plan::Plan;
 use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::tell::question_text;
 
 use crate::engine::story::{Stage, fault, happened, named, needing, task};
 
@@ -109,6 +110,24 @@ fn leaving_a_task_out_leaves_out_what_needs_it_and_nothing_else() {
         stage.succeed(name);
     }
     assert!(stage.state.builds().all(|build| build.state == BuildState::Completed));
+}
+
+#[test]
+fn only_a_dependant_that_has_not_ended_waits_too() {
+    for (cancelled, waiting) in [(false, "1 task that needs it waits too."), (true, "")] {
+        let mut stage = Stage::new();
+        let build = stage.build(vec![task("a"), needing("b", &["a"])]);
+        if cancelled {
+            stage.must(Command::Cancel { build });
+            let task = stage.id("a");
+            stage.must(Command::Retry { task });
+            assert!(stage.task_state("b").has_ended(), "{:?}", stage.task_state("b"));
+        }
+        stage.fails("a", fault(Code::AuthInvalid, "no"));
+        let problem = question_text(&stage.state, stage.question(), stage.now).problem;
+        assert_eq!(problem.contains("waits too"), !cancelled, "{problem}");
+        assert!(problem.contains(waiting), "{problem}");
+    }
 }
 
 #[test]
