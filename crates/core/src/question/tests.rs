@@ -5,8 +5,8 @@ mod breadth;
 use proptest::prelude::*;
 
 use super::{
-    Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionFacts, QuestionKind, QuestionText,
-    Reason, Risk, TriedAttempt, build_options, build_text, operator_text,
+    Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, OtherWork, QuestionFacts, QuestionKind,
+    QuestionText, Reason, Risk, TriedAttempt, build_options, build_text, operator_text,
 };
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::text::{lint_text, our_words};
@@ -33,6 +33,39 @@ fn context() -> OptionsContext<'static> {
 
 fn values(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<Decision> {
     build_options(kind, context).into_iter().map(|option| option.value).collect()
+}
+
+#[test]
+fn an_ended_question_says_nothing_of_what_went_on_meanwhile() {
+    let told = "I was working on “Search”. It needs a program that is missing. Trying again would \
+                not help, so I am asking you right away.";
+    for other_work in [OtherWork::GoesOn, OtherWork::None, OtherWork::Paused, OtherWork::Rests] {
+        for (tasks, dependants) in [(1, 0), (1, 1), (1, 2), (2, 3)] {
+            let first = QuestionFacts {
+                titles: &["Search"],
+                tasks,
+                dependants,
+                other_work,
+                ..QuestionFacts::new(
+                    QuestionKind::Choice,
+                    Some(Code::ToolMissing),
+                    Reason::FirstOccurrence,
+                )
+            };
+            let text = build_text(&first);
+            let ended = text.problem_when_ended();
+            assert!(text.problem.starts_with(&ended) && ended != text.problem, "{ended}");
+            assert!(ended.ends_with("so I am asking you right away."), "{ended}");
+        }
+    }
+    let unknown = QuestionText {
+        problem: told.to_owned(),
+        recommended: None,
+        recommended_text: String::new(),
+        options: Vec::new(),
+        attempts: Vec::new(),
+    };
+    assert_eq!(unknown.problem_when_ended(), told);
 }
 
 #[test]

@@ -37,6 +37,16 @@ const GUARDED: &str = "It protects such files itself, so a permission from here 
 const NEVER: &str = "That never runs here, even if you allow it, unless the settings take it off the \
                      list.";
 
+/// The sentences about what waits and what continues while a question is open.
+const BUILD_WAITS: &str = "The build waits for you. What is done is safe.";
+const GOES_AWAY: &str = "Nothing waits for you: this question goes away when it works again.";
+const REST_CONTINUES: &str = "All work that does not need this continues.";
+const ALL_CONTINUES: &str = "All other work continues.";
+const NONE_CONTINUES: &str = "No other work can continue now.";
+const JOB_WAITS: &str = "The job waits for you.";
+const BUILD_PAUSED: &str = "The build is paused, so nothing new is started.";
+const BUILD_SLEEPS: &str = "The build sleeps for now, so nothing new is started.";
+
 /// The public text of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -59,6 +69,27 @@ impl QuestionText {
         self.recommended.is_some()
             && self.options.iter().position(|option| Some(option.value) == self.recommended)
                 == Some(at)
+    }
+
+    /// Returns the problem without what waited and what continued when the question was asked. An answered
+    /// question is read at another time.
+    pub fn problem_when_ended(&self) -> String {
+        let meanwhile = [
+            BUILD_WAITS,
+            GOES_AWAY,
+            REST_CONTINUES,
+            ALL_CONTINUES,
+            NONE_CONTINUES,
+            JOB_WAITS,
+            BUILD_PAUSED,
+            BUILD_SLEEPS,
+        ];
+        let Some((before, after)) =
+            meanwhile.iter().find_map(|sentence| self.problem.rsplit_once(sentence))
+        else {
+            return self.problem.clone();
+        };
+        format!("{}{after}", without_dependants(before.trim_end()))
     }
 
     /// Returns the option that was taken: the one with this guidance, or else the one without any.
@@ -254,23 +285,20 @@ impl ProblemText<'_> {
     fn describe_meanwhile(&self) -> String {
         let asked = self.asked;
         if asked.holds_build() {
-            return "The build waits for you. What is done is safe.".to_owned();
+            return BUILD_WAITS.to_owned();
         }
         let them = if asked.tasks > 1 { "them" } else { "it" };
         let waiting = count_tasks(asked.dependants, asked.work);
         if let Reason::KeepsFailing { .. } = asked.reason {
-            return "Nothing waits for you: this question goes away when it works again."
-                .to_owned();
+            return GOES_AWAY.to_owned();
         }
         let rest = match (asked.other_work, asked.work) {
-            (OtherWork::GoesOn, _) if asked.code.is_some_and(reaches_further) => {
-                "All work that does not need this continues."
-            }
-            (OtherWork::GoesOn, _) => "All other work continues.",
-            (OtherWork::None, Work::Task) => "No other work can continue now.",
-            (OtherWork::None, Work::Job) => "The job waits for you.",
-            (OtherWork::Paused, _) => "The build is paused, so nothing new is started.",
-            (OtherWork::Rests, _) => "The build sleeps for now, so nothing new is started.",
+            (OtherWork::GoesOn, _) if asked.code.is_some_and(reaches_further) => REST_CONTINUES,
+            (OtherWork::GoesOn, _) => ALL_CONTINUES,
+            (OtherWork::None, Work::Task) => NONE_CONTINUES,
+            (OtherWork::None, Work::Job) => JOB_WAITS,
+            (OtherWork::Paused, _) => BUILD_PAUSED,
+            (OtherWork::Rests, _) => BUILD_SLEEPS,
         };
         match asked.dependants {
             0 => rest.to_owned(),
@@ -288,6 +316,15 @@ impl ProblemText<'_> {
             )
         })
     }
+}
+
+/// Removes a last sentence like `2 tasks that need it wait too.`
+fn without_dependants(text: &str) -> &str {
+    let sentence = text.rfind(" that need").filter(|_| text.ends_with(" too."));
+    let Some(counted) = sentence.map(|at| &text[..at]) else { return text };
+    // The number and the noun come before it.
+    let start = counted.rmatch_indices(' ').nth(1).map_or(0, |(at, _)| at);
+    &text[..start]
 }
 
 fn describe_work(asked: &QuestionFacts<'_>) -> String {

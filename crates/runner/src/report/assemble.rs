@@ -152,7 +152,7 @@ fn assemble_waiting(
 fn assemble_answered(row: &QuestionRow) -> Option<AnsweredQuestion> {
     let chosen: Decision = row.decision?;
     let option = row.text.find_chosen(chosen, row.guidance.as_deref())?;
-    let problem = row.text.problem.clone();
+    let problem = row.text.problem_when_ended();
     let choice = option.label.clone();
     let own = row.guidance.as_deref().filter(|_| option.guidance.is_none());
     let words = own.map(|words| verbatim_line(words, QUESTION_CHARS_MAX));
