@@ -180,11 +180,11 @@ const fn transient_advice(code: Option<Code>) -> (Decision, &'static str) {
 const fn script_advice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
     match (code, reason) {
         (Some(Code::ToolMissing), Reason::RepairBudgetExhausted { repairs: 0 }) => (
-            Decision::TryAgain,
+            Decision::ProvideCredentials,
             "Please install the program or fix the script, then let me run it again.",
         ),
         (_, Reason::RepairBudgetExhausted { repairs: 0 }) => {
-            (Decision::TryAgain, "Please fix the script, then let me run it again.")
+            (Decision::ProvideCredentials, "Please fix the script, then let me run it again.")
         }
         _ => (Decision::ProvideGuidance, HINT),
     }

@@ -3,7 +3,7 @@
 use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Reason, Risk};
 use crate::fault::{Class, Code, Work};
 use crate::text::{
-    VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
+    CommandEnd, VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
 };
 use crate::time::Span;
 
@@ -52,6 +52,8 @@ pub struct QuestionFacts<'a> {
     pub setup_ended: Option<&'a str>,
     /// The result of a check that exceeded its time limit before the work began.
     pub check_ended: Option<&'a str>,
+    /// The end of the command that `what` names.
+    pub command_end: Option<CommandEnd<'a>>,
     /// The access that the sandbox denied to a check or a hook, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
@@ -139,6 +141,7 @@ impl<'a> QuestionFacts<'a> {
             raise: None,
             setup_ended: None,
             check_ended: None,
+            command_end: None,
             kept: None,
             why: None,
             is_expected: false,
@@ -206,7 +209,7 @@ pub(super) fn explain_asking(asked: &QuestionFacts<'_>) -> Option<String> {
             format!("I waited for {}, and that did not help.", span_words(waited))
         }
         Reason::RepairBudgetExhausted { repairs: 0 } => {
-            "No repairs are set up for it, so I am asking you right away.".to_owned()
+            "No AI helper is set up to repair it, so I am asking you right away.".to_owned()
         }
         Reason::RepairBudgetExhausted { repairs } => {
             format!("I repaired it {}, and it still fails.", times_phrase(repairs))

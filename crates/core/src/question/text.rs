@@ -194,6 +194,7 @@ impl ProblemText<'_> {
                     logged_in: asked.login.is_some(),
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
+                    command_end: asked.command_end,
                     kept: asked.kept,
                     why: asked.why,
                     again: asked.reason.is_repeated(),

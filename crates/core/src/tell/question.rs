@@ -11,7 +11,8 @@ use crate::question::{
     operator_text as operator,
 };
 use crate::text::{
-    agent_service, missing_program, provider_display_name, service_at, service_of_variable,
+    CommandEnd, agent_service, missing_program, provider_display_name, service_at,
+    service_of_variable, telling_line,
 };
 use crate::time::{Span, Time};
 
@@ -78,6 +79,7 @@ fn with_question_facts<T>(
         raise: raise.as_ref(),
         setup_ended: hints.setup_ended,
         check_ended: hints.check_ended,
+        command_end: hints.command_end,
         kept: hints.kept,
         why: hints.why,
         is_expected: hints.is_expected,
@@ -267,6 +269,7 @@ struct QuestionHints<'a> {
     login: Option<&'a str>,
     setup_ended: Option<&'a str>,
     check_ended: Option<&'a str>,
+    command_end: Option<CommandEnd<'a>>,
     kept: Option<&'a str>,
     why: Option<&'a str>,
     is_expected: bool,
@@ -345,9 +348,10 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             }
         }
         Some(Kind::OperationTimeout(of)) => QuestionHints::from_name(&of.operation),
-        Some(Kind::LogicError(of)) => {
-            QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
-        }
+        Some(Kind::LogicError(of)) => QuestionHints {
+            command_end: of.exit.map(|exit| CommandEnd { exit, said: telling_line(message) }),
+            ..QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
+        },
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {
                 let fault = question.fault.as_deref().filter(|fault| is(fault));
