@@ -2,6 +2,7 @@
 
 use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Reason, Risk};
 use crate::fault::{Class, Code, Work};
+use crate::plan::WorkPhase;
 use crate::text::{
     CommandEnd, VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
 };
@@ -54,6 +55,8 @@ pub struct QuestionFacts<'a> {
     pub check_ended: Option<&'a str>,
     /// The end of the command that `what` names.
     pub command_end: Option<CommandEnd<'a>>,
+    /// The phase of work that may not act, if it requested the action that `action_key` names.
+    pub phase: Option<WorkPhase>,
     /// The access that the sandbox denied to a check or a hook, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
@@ -142,6 +145,7 @@ impl<'a> QuestionFacts<'a> {
             setup_ended: None,
             check_ended: None,
             command_end: None,
+            phase: None,
             kept: None,
             why: None,
             is_expected: false,

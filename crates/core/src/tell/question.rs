@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::{BuildState, Question, Rule, State, Subject, Task, TaskId, TaskStateKind};
 use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
+use crate::plan::WorkPhase;
 use crate::policy::Amount;
 use crate::question::{
     Decision, OtherWork, QuestionFacts, QuestionText, Reason, Risk, TriedAttempt, build_text,
@@ -80,6 +81,7 @@ fn with_question_facts<T>(
         setup_ended: hints.setup_ended,
         check_ended: hints.check_ended,
         command_end: hints.command_end,
+        phase: hints.phase,
         kept: hints.kept,
         why: hints.why,
         is_expected: hints.is_expected,
@@ -270,6 +272,7 @@ struct QuestionHints<'a> {
     setup_ended: Option<&'a str>,
     check_ended: Option<&'a str>,
     command_end: Option<CommandEnd<'a>>,
+    phase: Option<WorkPhase>,
     kept: Option<&'a str>,
     why: Option<&'a str>,
     is_expected: bool,
@@ -352,6 +355,12 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             command_end: of.exit.map(|exit| CommandEnd { exit, said: telling_line(message) }),
             ..QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
         },
+        Some(Kind::LogicPhaseViolation(of)) => {
+            let task = question.tasks.first().and_then(|id| state.task(*id));
+            // Without an action it is a failure that a script stated.
+            let phase = of.step.as_ref().and_then(|_| task?.spec.phase);
+            QuestionHints { phase, action_key: of.step.as_deref(), ..QuestionHints::default() }
+        }
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {
                 let fault = question.fault.as_deref().filter(|fault| is(fault));
