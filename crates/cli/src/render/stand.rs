@@ -72,7 +72,7 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
     match state {
         TaskState::Running { .. } => match performer {
             TaskPerformer::AtWork => brief::describe_task_state(state, "").into_owned(),
-            TaskPerformer::Paused => "stopped while its build is paused".to_owned(),
+            TaskPerformer::Paused => "paused".to_owned(),
             TaskPerformer::NextStart => brief::NEXT_START.to_owned(),
             TaskPerformer::NextExec => NEXT_EXEC.to_owned(),
         },

@@ -120,6 +120,8 @@ fn a_build_is_paused_while_no_process_is_at_work() {
     let shop = Shop::left_alone();
     shop.says(&["pause", "b0"], "Build b0 is paused. `unstuck resume` continues it.");
     assert!(matches!(shop.build_state(), BuildState::Paused { .. }));
+    let status = shop.unstuck(&["status"]);
+    assert!(status.stdout.contains("  `unstuck resume` continues it.\n"), "{status}");
     let night = shop.hold();
     shop.sees(&night, |state| {
         matches!(state.build(BUILD).unwrap().state, BuildState::Paused { .. })

@@ -159,6 +159,20 @@ impl Performers {
             && (is_reported_only(build, rows.first()) || self.locks.is_build_locked(build.id))
     }
 
+    /// Returns whether `unstuck resume` continues a build: it is paused by the operator, or
+    /// unfinished without a process.
+    fn needs_resume(&self, status: &BuildStatusRow) -> bool {
+        let BuildStatusRow { build, is_at_work, rows } = status;
+        if build.standing || is_reported_only(build, rows.first()) {
+            return false;
+        }
+        match build.state {
+            BuildState::Paused { cause } => cause == PauseCause::Person,
+            BuildState::Running | BuildState::Sleeping { .. } => !is_at_work,
+            _ => false,
+        }
+    }
+
     pub(super) fn performer_of(&self, build: &BuildRow, row: &TaskRow) -> TaskPerformer {
         let at_work = if build.standing {
             self.runs_job(row) || self.locks.is_task_locked(row.id)

@@ -96,7 +96,11 @@ impl StatusPage<'_> {
             let what = if row.session.is_some() { "Session" } else { "Build" };
             writeln!(out, "{TITLE}{what} {}{TITLE:#} {DIM}{rest}{DIM:#}", row.id)?;
         }
-        self.write_tasks(out, standing)
+        self.write_tasks(out, standing)?;
+        if self.status.performers.needs_resume(standing) {
+            writeln!(out, "  {DIM}`unstuck resume` continues it.{DIM:#}")?;
+        }
+        Ok(())
     }
 
     /// Returns how many tasks of a build only wait for their answer to be taken up.
@@ -152,11 +156,14 @@ impl StatusPage<'_> {
             })
             .collect();
         let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
+        let id_columns = rows.iter().map(|row| row.id.to_string().len()).max().unwrap_or_default();
         for (row, name) in named {
             let (mark, color) = stand::task_mark(&row.moved.state);
             let stands = self.render_task_state(build, row);
-            let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
-            writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{DIM}{run}{DIM:#}")?;
+            let run = row.moved.last_run.map(|run| format!("  run {run}")).unwrap_or_default();
+            let id = row.id.to_string();
+            write!(out, "  {color}{mark}{color:#} {DIM}{id:id_columns$}{DIM:#}  ")?;
+            writeln!(out, "{name:widest$}  {stands}{DIM}{run}{DIM:#}")?;
             if self.verbose {
                 writeln!(
                     out,
