@@ -21,10 +21,10 @@ pub(crate) fn cut_to_columns(name: &str, columns_max: usize) -> String {
 pub(crate) const FIXED: &str = "fixed";
 
 /// Returns the word for a choice of a question about this code.
-fn choice_word(option: &QuestionOption, code: Option<Code>) -> &'static str {
+pub(crate) const fn choice_word(decision: Decision, code: Option<Code>) -> &'static str {
     let about_login =
         matches!(code, Some(Code::AuthInvalid | Code::AuthExpired | Code::AuthMissing));
-    match option.value {
+    match decision {
         Decision::ProvideCredentials if !about_login => FIXED,
         value => value.as_str(),
     }
@@ -41,7 +41,7 @@ pub(crate) fn answer_command(
         (None, Decision::ProvideGuidance) => " --guidance '…'".to_owned(),
         (None, _) => String::new(),
     };
-    format!("unstuck inbox answer {question} {}{guidance}", choice_word(option, code))
+    format!("unstuck inbox answer {question} {}{guidance}", choice_word(option.value, code))
 }
 
 /// Returns a line of a program's output without escapes and control characters that would move the cursor.

@@ -90,7 +90,7 @@ async fn ask_person(
     show::write_question(out, &question.text, width)?;
     out.flush()?;
     let answer = person.answer_question(out, Some(&question.text))?;
-    show::write_answer(out, &answer)?;
+    show::write_answer(out, &answer, question.code)?;
     if answer.decision == Decision::ProvideCredentials {
         DemoShop::open(folder)?.renew_key()?;
     }

@@ -3,13 +3,14 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use unstuck_core::engine::RecordedEvent;
+use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionText};
 use unstuck_core::tell::brief;
 use unstuck_core::time::{Span, Time};
 
 use crate::error::CliError;
 use crate::render::style::{CODE, DIM, ERROR, TITLE};
-use crate::render::{style, when, wrap_text};
+use crate::render::{style, when, words, wrap_text};
 
 /// Column at which the sentences begin.
 const INDENT: usize = 14;
@@ -95,9 +96,13 @@ pub(super) fn write_question(
     writeln!(out, "  {DIM}{}{DIM:#}", wrap_text(&words.recommended_text, 2, width))
 }
 
-pub(super) fn write_answer(out: &mut impl Write, answer: &DemoAnswer) -> io::Result<()> {
-    let who = if answer.scripted { "taken for you" } else { "your answer" };
-    writeln!(out, "  {DIM}{who}: {}{DIM:#}\n", answer.decision)
+pub(super) fn write_answer(
+    out: &mut impl Write,
+    answer: &DemoAnswer,
+    code: Option<Code>,
+) -> io::Result<()> {
+    let who = if answer.scripted { "chosen for you" } else { "your answer" };
+    writeln!(out, "  {DIM}{who}: {}{DIM:#}\n", words::choice_word(answer.decision, code))
 }
 
 /// Shows the reasons of decisions: one decision of each kind.

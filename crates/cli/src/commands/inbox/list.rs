@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::question::Decision;
+use unstuck_core::question::QuestionOption;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
@@ -74,12 +74,13 @@ fn write_question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) 
 
 /// Writes the command word of each choice, with its label.
 fn write_choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
-    let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
-    let widest = widest.unwrap_or_default();
-    for (at, option) in row.text.options.iter().enumerate() {
+    let options = &row.text.options;
+    let word = |option: &QuestionOption| words::choice_word(option.value, row.code);
+    let widest = options.iter().map(|option| word(option).len()).max().unwrap_or_default();
+    for (at, option) in options.iter().enumerate() {
         let here = if row.text.recommends(at) { " (recommended)" } else { "" };
         let label = format!("{}{here}", option.label);
-        let value = option.value;
+        let value = word(option);
         let label = wrap_text(&label, INDENT + widest + 2, width);
         writeln!(out, "{:INDENT$}{CODE}{value:widest$}{CODE:#}  {label}", "")?;
     }
@@ -105,27 +106,26 @@ pub(super) fn render_question_age(asked: &Asked, now: Time) -> String {
             format!("asked {}", when::render_ago(row.created_at, now))
         }
         (QuestionStatus::Pending, Some(answer)) => {
-            let given = render_answer(
-                Some(&answer.by),
-                &when::render_ago(answer.at, now),
-                Some(answer.decision),
-            );
+            let word = words::choice_word(answer.decision, row.code);
+            let given =
+                render_answer(Some(&answer.by), &when::render_ago(answer.at, now), Some(word));
             format!("{given}, takes effect at the next start")
         }
         (QuestionStatus::Withdrawn, _) => {
             format!("withdrawn {ended}: the answer is no longer needed")
         }
         (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => {
-            render_answer(row.answered_by.as_deref(), &ended, row.decision)
+            let word = row.decision.map(|decision| words::choice_word(decision, row.code));
+            render_answer(row.answered_by.as_deref(), &ended, word)
         }
     }
 }
 
 /// Formats an answer, such as `answered by anna 2 min ago: skip_feature`.
-fn render_answer(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
+fn render_answer(by: Option<&str>, ago: &str, word: Option<&str>) -> String {
     let by = by.map(|by| format!(" by {}", words::plain_line(by))).unwrap_or_default();
-    let decision = decision.map(|decision| format!(": {decision}")).unwrap_or_default();
-    format!("answered{by} {ago}{decision}")
+    let word = word.map(|word| format!(": {word}")).unwrap_or_default();
+    format!("answered{by} {ago}{word}")
 }
 
 fn write_next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
