@@ -19,7 +19,7 @@ fn on_a_terminal_it_ends_by_itself_with_the_report_and_fits_the_window() {
     };
     assert!(seen.lines().all(|line| line.chars().count() <= 80), "{seen}");
     let (_, morning) = seen.split_once("In the morning").unwrap();
-    for part in ["6 of 6 tasks shipped.", "Shipped", "Waits", "Cost and time", "Next, in"] {
+    for part in ["6 of 6 tasks are done.", "Done", "Waits", "Cost and time", "Next, in"] {
         assert!(morning.contains(part), "{part}: {morning}");
     }
 }

@@ -33,12 +33,13 @@ pub(super) fn render_headline(counts: TaskCounts, state: BuildState) -> String {
     let TaskCounts { tasks, shipped, unchanged, waiting, left_out, failed, cancelled, still } =
         counts;
     let noun = if tasks == 1 { "task" } else { "tasks" };
+    let are = if shipped == 1 { "is" } else { "are" };
     let first = match (shipped, state.has_ended()) {
-        (0, true) if unchanged > 0 => "Nothing shipped.".to_owned(),
-        (0, true) => format!("Nothing shipped: none of {tasks} {noun} is done."),
-        (0, false) => format!("So far, nothing of {tasks} {noun} has shipped."),
-        (_, true) => format!("{shipped} of {tasks} {noun} shipped."),
-        (_, false) => format!("So far, {shipped} of {tasks} {noun} shipped."),
+        (0, true) if unchanged > 0 => "Nothing was changed.".to_owned(),
+        (0, true) => format!("None of {tasks} {noun} is done."),
+        (0, false) => format!("So far, none of {tasks} {noun} is done."),
+        (_, true) => format!("{shipped} of {tasks} {noun} {are} done."),
+        (_, false) => format!("So far, {shipped} of {tasks} {noun} {are} done."),
     };
     let rest = [
         (unchanged, "needed no change", "needed no change"),

@@ -97,7 +97,8 @@ pub(crate) fn require_no_stops(
 
 fn find_missing_checks(checks: &[String]) -> Option<PreflightConcern> {
     checks.is_empty().then(|| {
-        let says = "nothing is checked before a commit: an agent's work lands as it is".to_owned();
+        let says =
+            "nothing is checked before a commit: an agent's work is taken as it is".to_owned();
         let todo = format!("write `pre_commit = [\"make test\"]` below [validate] in {FILE}");
         PreflightConcern::new_warning(CHECKS, Code::ConfigMissing, says, todo)
     })

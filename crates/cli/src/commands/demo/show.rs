@@ -17,7 +17,7 @@ const INDENT: usize = 14;
 /// Commands to try next, with their purpose.
 const NEXT: [(&str, &str); 3] = [
     ("unstuck init", "looks at it and writes its settings; then `unstuck run \"a goal\"`."),
-    ("unstuck report", "what shipped, what was checked, what waits for you."),
+    ("unstuck report", "what is done, what was checked, what waits for you."),
     ("unstuck why r0", "which rule took each decision about a run."),
 ];
 const QUICK_START: &str =

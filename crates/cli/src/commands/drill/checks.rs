@@ -140,7 +140,7 @@ async fn check_limited(place: &DrillProject, trouble: FakeHttpError) -> DrillRes
     expect_that(waits == 1, || format!("it waited {waits} times"))?;
     let calls = server.model_calls().len();
     expect_that(calls == 3, || format!("the service was called {calls} times, and 3 were needed"))?;
-    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
+    expect_that(place.has_landed("work/a.txt"), || "the work was not committed".to_owned())
 }
 
 async fn check_wrong_key(place: &DrillProject) -> DrillResult {
@@ -160,7 +160,7 @@ async fn check_hung_agent(place: &DrillProject) -> DrillResult {
     place.expect_exit_with(&["run", "write a"], &soon, 0).await?;
     expect_no_questions(place).await?;
     expect_faults(place, Category::Timeout, 1).await?;
-    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
+    expect_that(place.has_landed("work/a.txt"), || "the work was not committed".to_owned())
 }
 
 async fn check_outside_scope(place: &DrillProject) -> DrillResult {
@@ -171,7 +171,7 @@ async fn check_outside_scope(place: &DrillProject) -> DrillResult {
     expect_that(!place.has_landed("prices.txt"), || {
         "the change outside the fence landed".to_owned()
     })?;
-    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
+    expect_that(place.has_landed("work/a.txt"), || "the work was not committed".to_owned())
 }
 
 async fn check_same_error(place: &DrillProject) -> DrillResult {
@@ -203,7 +203,7 @@ async fn check_killed(place: &DrillProject) -> DrillResult {
     resumed.and(up)?;
     let crashes = place.count_events(|event| matches!(event, Event::RunCrashed { .. })).await?;
     expect_that(crashes == 1, || format!("{crashes} runs were cut off"))?;
-    expect_that(place.has_landed("work/a.txt"), || "the work did not land".to_owned())
+    expect_that(place.has_landed("work/a.txt"), || "the work was not committed".to_owned())
 }
 
 async fn check_killed_push(place: &DrillProject) -> DrillResult {

@@ -28,10 +28,10 @@ use crate::render::style::DIM;
 use crate::render::{self, Terminal};
 use crate::settings::{ResolvedSettings, SettingFlags};
 
-/// Show the result of a build: what shipped, what did not and why, what waits for you
+/// Show the result of a build: what is done, what is not and why, what waits for you
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Shows the result of a build: what shipped and what was actually checked, what \
+    long_about = "Shows the result of a build: what is done and what was actually checked, what \
         was not done and why, what waits for you, how long accounts were unavailable, and what it \
         cost. While the build runs, it shows the result so far.\n\n\
         On a terminal it is formatted for reading, elsewhere it is Markdown. Errors that were \

@@ -43,10 +43,10 @@ fn render_times(report: &BuildReport) -> String {
 
 fn public_sections(report: &BuildReport) -> Vec<ReportSection> {
     vec![
-        item_section("Shipped", report.shipped.iter().map(shipped_item)),
+        item_section("Done", report.shipped.iter().map(shipped_item)),
         item_section("No change needed", report.unchanged.iter().map(unchanged_item)),
         item_section("Not allowed to agents", report.refused.iter().map(refused_item)),
-        item_section("Red before the work began", report.red_base.iter().map(red_base_item)),
+        item_section("Failed before the work began", report.red_base.iter().map(red_base_item)),
         item_section("Waiting for you", report.waiting.iter().map(waiting_item)),
         item_section("Not done, and why", report.not_done.iter().map(not_done_item)),
         item_section("Still to do", report.still.iter().map(still_item)),
@@ -150,7 +150,7 @@ fn not_done_item(ended: &NotDoneTask) -> ReportItem {
     item = item.with_line(&ended.why);
     if let TaskLanding::Commits { ids } = &ended.landed {
         item.facts.extend(ids.iter().map(|id| commit_piece(id)));
-        item = item.with_line("Some of its work had landed before.");
+        item = item.with_line("Some of its work was committed before.");
     }
     item
 }
@@ -178,7 +178,7 @@ fn cost_table(cost: &BuildCost) -> Option<ReportTable> {
         render_price(cost.total, cost.priced),
     ];
     let rows = cost.tasks.iter().map(row).chain([sum]).collect();
-    Some(ReportTable { head: ["Task", "Attempts", "Time, waits too", "Cost"], rows })
+    Some(ReportTable { head: ["Task", "Attempts", "Time incl. waits", "Cost"], rows })
 }
 
 const fn classify_price(spent: Amount) -> CostCoverage {

@@ -32,10 +32,10 @@ use crate::settings::{
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Runs tasks with an agent, each in a worktree and on a branch of its own. Unstuck \
-        checks what an agent did: the paths it changed, and your checks. Work that passes lands on \
-        the build's branch; your own tree is not touched. A failure gets a code: a temporary one \
-        is waited out, any other is tried again with a different approach, and when that does not \
-        help you are asked one question while everything else continues.\n\n\
+        checks what an agent did: the paths it changed, and your checks. Work that passes is \
+        committed to the build's branch; your own tree is not touched. A failure gets a code: a \
+        temporary one is waited out, any other is tried again with a different approach, and when \
+        that does not help you are asked one question while everything else continues.\n\n\
         Tasks are Markdown files, a folder of them, one plan with `- [ ]` items, or a goal in \
         quotes. Without any, `tasks/` or `.ai/tasks/` of the project is used.\n\n\
         Every step is recorded on disk before it happens. After a crash or Ctrl-C, `unstuck \

@@ -35,8 +35,7 @@ fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
                 expected 5, got -1”).";
     assert!(ran.stdout.contains(said) && ran.stdout.contains("0 of 1 task done"), "{ran}");
     let report = stage.run(&["report"]);
-    for part in ["Red before the work began", "expected 5, got -1", "nothing of 1 task has shipped"]
-    {
+    for part in ["Failed before the work began", "expected 5, got -1", "none of 1 task is done"] {
         assert!(report.stdout.contains(part), "{part}: {report}");
     }
     assert_eq!(stage.questions()[0].code, Some(Code::ValidationPreCommit));
@@ -180,7 +179,7 @@ fn a_task_that_needs_no_change_says_so_everywhere() {
     );
     assert_eq!(stage.count(|event| matches!(event, Event::Nudged { .. })), 1);
     let report = stage.run(&["report"]);
-    for part in ["Nothing shipped. 1 needed no change.", "The login is there already."] {
+    for part in ["Nothing was changed. 1 needed no change.", "The login is there already."] {
         assert!(report.stdout.contains(part), "{part}: {report}");
     }
     let plan = std::fs::read_to_string(stage.path("plan.md")).unwrap();

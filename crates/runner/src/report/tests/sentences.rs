@@ -20,21 +20,21 @@ fn the_first_line_tells_the_truth() {
     let failed = TaskState::Failed { code: Code::LogicError };
     let running = TaskState::Running { run: RunId(0) };
     let cases = [
-        (BuildState::Completed, vec![TaskState::Done; 2], "2 of 2 tasks shipped."),
+        (BuildState::Completed, vec![TaskState::Done; 2], "2 of 2 tasks are done."),
         (
             BuildState::Waiting,
             vec![TaskState::Done, parked, left, failed],
-            "So far, 1 of 4 tasks shipped. 1 waits for you. 1 failed. 1 was skipped.",
+            "So far, 1 of 4 tasks is done. 1 waits for you. 1 failed. 1 was skipped.",
         ),
         (
             BuildState::Failed,
             vec![TaskState::Cancelled; 3],
-            "Nothing shipped: none of 3 tasks is done. 3 were cancelled.",
+            "None of 3 tasks is done. 3 were cancelled.",
         ),
         (
             BuildState::Running,
             vec![running, TaskState::Pending { run: None }],
-            "So far, nothing of 2 tasks has shipped. 2 are still to do.",
+            "So far, none of 2 tasks is done. 2 are still to do.",
         ),
     ];
     for (state, tasks, headline) in cases {

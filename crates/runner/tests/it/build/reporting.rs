@@ -47,7 +47,7 @@ async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
     let stage = Stage::build(repo, jobs).await;
     stage.done().await;
     let report = stage.report().await;
-    assert_eq!(report.headline, "2 of 3 tasks shipped. 1 needed no change.");
+    assert_eq!(report.headline, "2 of 3 tasks are done. 1 needed no change.");
     let (a, b) = (shipped(&report, "Do a"), shipped(&report, "Do b"));
     assert_eq!(report.red_base[0].command.as_ref(), old);
     assert_eq!(
@@ -104,7 +104,7 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     let stage = Stage::with(Set::default(), TestRepo::with(&[]), jobs).await;
     stage.wait_for_question().await;
     let report = stage.report().await;
-    assert_eq!(report.headline, "So far, 1 of 2 tasks shipped. 1 waits for you.");
+    assert_eq!(report.headline, "So far, 1 of 2 tasks is done. 1 waits for you.");
     let codes: Vec<String> = report.healed.iter().map(|healed| healed.code.to_string()).collect();
     assert_eq!(codes, ["VALIDATION_PRE_COMMIT"]);
     let public = serde_json::to_string(&report.into_public()).unwrap();
@@ -113,7 +113,7 @@ async fn what_healed_is_for_operators_and_what_waits_is_for_all() {
     stage.answer(Decision::Deny, None).await;
     stage.ended().await;
     let report = stage.report().await;
-    assert_eq!(report.headline, "1 of 2 tasks shipped. 1 was skipped.");
+    assert_eq!(report.headline, "1 of 2 tasks is done. 1 was skipped.");
     assert_eq!(report.not_done[0].why, "Skipped: you did not allow what it needs.");
     assert_eq!(report.waiting, []);
 }
