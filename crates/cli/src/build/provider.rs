@@ -15,7 +15,7 @@ use unstuck_world::commands::{CommandEnvironment, NetworkIsolation};
 use unstuck_world::process::GuardCommand;
 use unstuck_world::provider::{self, AccountAuth, AccountKey, Credential, Proxies};
 
-use crate::error::CliError;
+use crate::error::{CliError, NO_AGENT_SOURCE};
 use crate::problem::InputProblem;
 use crate::settings::{Provider, Settings, environment_variable};
 
@@ -58,7 +58,7 @@ impl WorkerFactory<'_> {
         installed_providers().next().ok_or_else(|| {
             let message = "no agent is installed and none is named in the settings";
             let about = About { name: "claude-cli".to_owned(), model: None };
-            Fault::provider_not_available("settings", message, about).into()
+            Fault::provider_not_available(NO_AGENT_SOURCE, message, about).into()
         })
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use unstuck_core::fault::{Code, Fault, Internal, UnknownCode};
+use unstuck_core::fault::{Code, Fault, Internal, Kind, UnknownCode};
 use unstuck_core::plan::PlanError;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
@@ -15,6 +15,9 @@ use unstuck_store::{AnswerError, Holder, StoreError};
 use super::{InboxError, JobsError, LandError, ScriptError, ServeError, TasksError, one_hint};
 use crate::exit::Exit;
 use crate::problem::InputProblem;
+
+/// The source of the fault that neither an agent is installed nor one is named in the settings.
+pub(crate) const NO_AGENT_SOURCE: &str = "settings";
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
@@ -270,9 +273,7 @@ impl CliError {
             Self::NoTerminal { verb, .. } => {
                 one_hint(format!("`unstuck {verb} … --yes` skips the confirmation"))
             }
-            Self::Fault(fault) => {
-                one_hint(format!("`unstuck explain {}` says what helps", fault.code()))
-            }
+            Self::Fault(fault) => fault_hints(fault),
             Self::Tasks(error) => error.hints(),
             Self::Plan(_) => one_hint("nothing was started; fix the plan and run it again"),
             Self::Problems(problems) => {
@@ -293,6 +294,26 @@ impl CliError {
     pub(crate) fn is_silent(&self) -> bool {
         self.exit() == Exit::Done
     }
+}
+
+/// Returns the remedy for a fault before the work begins, if it is known, and the page about its code.
+fn fault_hints(fault: &Fault) -> Vec<String> {
+    let remedy = match &fault.kind {
+        Kind::PreconditionMissing(missing) => match missing.what.as_str() {
+            "a git repository" => Some("`git init && git add -A && git commit -m 'First commit'`"),
+            "a clean working tree" => Some("commit or stash them"),
+            _ => None,
+        },
+        Kind::ProviderNotAvailable(_) if fault.source == NO_AGENT_SOURCE => {
+            Some("install Claude Code or Codex, or name an API: agent.provider and a key")
+        }
+        Kind::ProviderNotAvailable(_) => {
+            Some("install it, or name it with agent.program; it was looked for along PATH")
+        }
+        _ => None,
+    };
+    let page = format!("`unstuck explain {}` says what helps", fault.code());
+    remedy.map(str::to_owned).into_iter().chain([page]).collect()
 }
 
 /// Formats all problems, each on its own line.

@@ -8,7 +8,7 @@ mod error;
 mod land;
 mod verbs;
 
-pub(crate) use error::{CliError, internal_fault};
+pub(crate) use error::{CliError, NO_AGENT_SOURCE, internal_fault};
 pub(crate) use land::LandError;
 pub(crate) use verbs::{InboxError, JobsError, ScriptError, ServeError, TasksError};
 

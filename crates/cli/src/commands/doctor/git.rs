@@ -59,8 +59,7 @@ fn is_too_old(version: &str) -> bool {
 async fn check_repository(git: &Git) -> Result<DoctorFinding, Fault> {
     let layout = match git.read_layout().await {
         Err(fault) if fault.code() == Code::PreconditionMissing => {
-            let todo = "`git init && git add -A && git commit -m 'First commit'`";
-            return Ok(DoctorFinding::from_error(REPOSITORY, &fault.into(), Some(todo.to_owned())));
+            return Ok(DoctorFinding::from_error(REPOSITORY, &fault.into(), None));
         }
         layout => layout?,
     };

@@ -73,10 +73,7 @@ pub(super) async fn check_worker(agents: &WorkerFactory<'_>) -> Vec<DoctorFindin
 async fn check_agent(agents: &WorkerFactory<'_>, task: &TaskSpec) -> Vec<DoctorFinding> {
     let provider = match agents.default_provider() {
         Ok(provider) => provider,
-        Err(error) => {
-            let todo = "install Claude Code or Codex, or name an API: agent.provider and a key";
-            return vec![DoctorFinding::from_error(AGENT, &error, Some(todo.to_owned()))];
-        }
+        Err(error) => return vec![DoctorFinding::from_error(AGENT, &error, None)],
     };
     let worker = match agents.create_worker(task) {
         Ok(worker) => worker,
@@ -100,9 +97,6 @@ async fn check_agent(agents: &WorkerFactory<'_>, task: &TaskSpec) -> Vec<DoctorF
 fn suggest_remedy(agents: &WorkerFactory<'_>, provider: Provider, code: Code) -> Option<String> {
     let variable = agents.key_variable(provider);
     match (code, provider) {
-        (Code::ProviderNotAvailable, _) => Some(
-            "install it, or name it with agent.program; it was looked for along PATH".to_owned(),
-        ),
         (Code::AuthMissing, Provider::ClaudeCli) => {
             Some(format!("start `claude` once and log in, or set {variable}"))
         }

@@ -40,6 +40,7 @@ fn in_place_wants_a_clean_tree() {
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     let ran = stage.run(&["run", "write a", "--in-place"]).exits(78);
     assert!(ran.stderr.contains("has changes of its own: "), "{ran}");
+    assert!(ran.stderr.contains("hint: commit or stash them"), "{ran}");
     for name in ["a", "b", "c", "d", "e", "f"] {
         stage.write(&format!("0-{name}.txt"), "new\n");
     }
@@ -60,6 +61,7 @@ fn outside_of_a_repository_it_says_so() {
     run.current_dir(folder.path()).env("PATH", SEARCH_PATH);
     let ran = crate::program::ran(run.output().unwrap()).exits(78);
     assert!(ran.stderr.contains("is not in a git repository"), "{ran}");
+    assert!(ran.stderr.contains("hint: `git init && git add -A && git commit"), "{ran}");
 }
 
 #[test]
