@@ -108,7 +108,7 @@ Examples:
   unstuck exec --repair=propose -- ./sync  put a repair on a branch and ask
 
 Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait has passed;
-1 when it was skipped; 70, 75, 77, 78 and 124 as `unstuck --help` says.";
+1 when it was skipped; 70, 75, 77 and 78 as `unstuck --help` says.";
 
 pub(crate) fn run(args: ExecArgs, dir: Option<&Path>) -> Result<Exit, CliError> {
     // Before there is a second thread, and before this process has grown.
@@ -117,6 +117,23 @@ pub(crate) fn run(args: ExecArgs, dir: Option<&Path>) -> Result<Exit, CliError> 
     let forked = if input.is_passed_on() { None } else { guard::fork_guard() };
     let project = LocalProject::find(dir)?;
     project::create_runtime()?.block_on(keep_command_alive(args, &project, dir, (input, forked)))
+}
+
+/// Formats the call that runs the same command again.
+fn render_command_line(args: &ExecArgs) -> String {
+    let name = args.name.as_deref().map(|name| format!(" --name {}", quote_word(name)));
+    let command: Vec<String> =
+        args.command.iter().map(|word| quote_word(&word.to_string_lossy())).collect();
+    format!("unstuck exec{} -- {}", name.unwrap_or_default(), command.join(" "))
+}
+
+/// Quotes a word for a shell if it needs quotes.
+fn quote_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 async fn keep_command_alive(
@@ -131,6 +148,7 @@ async fn keep_command_alive(
     let name = args.name.clone().unwrap_or_else(|| command_name(&args.command));
     // The name is stored and shown, and a command line may contain a secret.
     let name = redactor.redact_text(&name).into_owned();
+    let again = redactor.redact_text(&render_command_line(&args)).into_owned();
     refuse_defined(project, &name)?;
     let store = project.open_or_create_store()?;
     let repair =
@@ -140,7 +158,8 @@ async fn keep_command_alive(
         ahead,
     );
     let teller =
-        JobReporter::new(MessageFormat::new(args.json, args.quiet), Arc::clone(&store), project);
+        JobReporter::new(MessageFormat::new(args.json, args.quiet), Arc::clone(&store), project)
+            .for_command(&again);
     let job =
         JobFollower { project, store: &store, repair: &repair, world: &world, teller: &teller };
     let ending = match job.follow_until_stopped(args.max_wait).await? {

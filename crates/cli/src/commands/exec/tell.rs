@@ -54,8 +54,13 @@ impl JobReporter {
         store: Arc<dyn Store>,
         project: &LocalProject,
     ) -> Self {
-        let again = "`unstuck exec` of it".to_owned();
+        let again = "it".to_owned();
         Self { saying, store, project: Arc::clone(project.name()), again, run: Mutex::new(None) }
+    }
+
+    /// Adapts the messages to a command that `exec` runs, as a shell would read it.
+    pub(super) fn for_command(self, line: &str) -> Self {
+        Self { again: format!("`{line}`"), ..self }
     }
 
     /// Adapts the messages to a job of the settings.
@@ -131,7 +136,7 @@ impl JobReporter {
     }
 
     pub(crate) fn report_ending(&self) {
-        self.write_words("ending. Once more to end at once.");
+        self.write_words("Stopping. Press Ctrl-C again to stop immediately.");
     }
 
     fn write_words(&self, sentence: &str) {
@@ -170,7 +175,9 @@ impl JobReporter {
             lines.push(format!("      {}. {}", option.label, option.description));
         }
         lines.push(match max_wait {
-            Some(Span::ZERO) => format!("It is taken up by the next {}.", self.again),
+            Some(Span::ZERO) => {
+                format!("Your answer takes effect when you run {} again.", self.again)
+            }
             Some(wait) => format!("It waits for {wait}, then ends; the answer is not lost."),
             None => "It waits here for your answer.".to_owned(),
         });

@@ -11,6 +11,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{EndSignal, ProjectMessage, ProjectSession, sleep_until_some};
 
+const SKIPPED_EARLIER: &str = "The earlier run was skipped, as you chose; running it again.";
+
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobEnding {
@@ -61,8 +63,7 @@ pub(crate) async fn follow_until_end(
             heard = session.next_message() => match heard? {
                 ProjectMessage::HolderGone => return Ok(None),
                 ProjectMessage::Notice(RunnerNotice::Event { recorded, narration }) => {
-                    teller.report_event(task, &recorded, narration.as_deref());
-                    followed.on_event(session, &recorded).await?
+                    followed.handle_event(session, &recorded, narration.as_deref()).await?
                 }
                 ProjectMessage::Notice(RunnerNotice::StoreWaiting { message, .. }) => {
                     JobReporter::report_store_waiting(&message);
@@ -105,6 +106,27 @@ struct TaskFollower<'a> {
 }
 
 impl TaskFollower<'_> {
+    /// Reports an event and handles it. A skip after which the task has not ended as skipped is one
+    /// of an earlier firing, which the operator answered in the meantime.
+    async fn handle_event(
+        &mut self,
+        session: &ProjectSession,
+        recorded: &RecordedEvent,
+        narration: Option<&str>,
+    ) -> Result<Option<JobEnding>, CliError> {
+        if !matches!(&recorded.event, Event::TaskSkipped { task, .. } if *task == self.task) {
+            self.teller.report_event(self.task, recorded, narration);
+            return self.on_event(session, recorded).await;
+        }
+        let ending = self.on_event(session, recorded).await?;
+        let said = match ending {
+            Some(JobEnding::LeftOut) => narration,
+            _ => Some(SKIPPED_EARLIER),
+        };
+        self.teller.report_event(self.task, recorded, said);
+        Ok(ending)
+    }
+
     /// Handles an event. An event is only a reason to look up the state: it may belong to an earlier
     /// firing, which ended while this process waited for the lock.
     async fn on_event(

@@ -176,9 +176,11 @@ fn write_result(
         }
         Ok(ActionResult::Failed(fault)) => {
             io::stdout().write_all(&action.output())?;
-            if !action.has_run() {
-                say(&format!("{key:?} did not happen: {}", fault.message));
-            }
+            let why = match action.exit_status() {
+                Some(status) if action.has_run() => format!("the command ended with {status}"),
+                _ => fault.message.clone(),
+            };
+            say(&format!("{key:?} did not happen: {why}"));
             Ok(action.exit_status().map_or_else(|| Exit::from_code(fault.code()), Exit::Command))
         }
         Ok(ActionResult::Skipped) => {
@@ -191,8 +193,8 @@ fn write_result(
                 _ => String::new(),
             };
             say(&format!(
-                "{ended}{key:?} may have happened all the same. `unstuck inbox` asks you; what you \
-                 say counts when this is run again."
+                "{ended}It is unknown whether {key:?} happened. Find out, answer with `unstuck \
+                 inbox`, then run this command again."
             ));
             Ok(Exit::Unsure)
         }

@@ -299,9 +299,10 @@ impl<'a> RunOutput<'a> {
         // A server beside this process takes over its builds.
         let served = find_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
         self.write_message(if served {
-            "unstuck: ending. Once more to end at once; `unstuck serve` continues, unless you `unstuck pause` it."
+            "unstuck: Stopping. Press Ctrl-C again to stop immediately. `unstuck serve` continues, \
+             unless you `unstuck pause` it."
         } else {
-            "unstuck: ending. Once more to end at once; `unstuck resume` continues."
+            "unstuck: Stopping. Press Ctrl-C again to stop immediately. `unstuck resume` continues."
         })
     }
 

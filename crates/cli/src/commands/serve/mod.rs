@@ -235,7 +235,7 @@ impl ServeProcess {
             }
         };
         stop.cancel();
-        terminal.write_line("Ending. Once more to end at once.")?;
+        terminal.write_line("Stopping. Press Ctrl-C again to stop immediately.")?;
         let ended = async {
             serving.await?;
             while let Some(ended) = kept.join_next().await {

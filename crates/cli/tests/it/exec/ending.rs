@@ -61,7 +61,7 @@ fn asked_twice_it_ends_at_once() {
     let mut alive = FifoReader::open(&stage.path("alive"));
     alive.read_lines(1);
     exec.signal(Signal::TERM);
-    exec.read_until("Once more to end at once.");
+    exec.read_until("Press Ctrl-C again to stop immediately.");
     exec.signal(Signal::TERM);
     assert_eq!(exec.wait().code(), Some(143));
 }

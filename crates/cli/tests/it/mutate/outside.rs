@@ -58,6 +58,11 @@ fn a_status_that_is_declared_as_not_done_passes_on_and_may_be_tried_again() {
     let options = ["--key", "publish", "--not-done", "7,3"];
     let ran = run(&stage, &options, script);
     assert_eq!((ran.status.code(), ran.out().as_str()), (Some(3), "half\n"));
+    assert!(
+        ran.err().contains("\"publish\" did not happen: the command ended with 3"),
+        "{}",
+        ran.err()
+    );
     std::fs::write(stage.path("ready"), "").unwrap();
     let ran = run(&stage, &options, script);
     assert_eq!((ran.status.code(), ran.out().as_str()), (Some(0), "done\n"));

@@ -96,7 +96,7 @@ impl<'a> JobWatcher<'a> {
             signal = signals.next() => signal,
             failed = self.run_until_error(&mut session) => return Err(failed),
         };
-        self.say.write_line("ending. Once more to end at once.");
+        self.say.write_line("Stopping. Press Ctrl-C again to stop immediately.");
         let leave = async {
             project::leave_session(session).await?;
             self.end_processes().await;
