@@ -69,14 +69,17 @@ async fn kick_all(control: &ControlSession<'_>) -> Result<(), CliError> {
     let commands = collect_kick_commands(&rows);
     if commands.is_empty() {
         let none = CommandEvents { events: Vec::new(), held: false };
-        return control.write_result(&none, &format!("{} waits by itself.", render_nothing(build)));
+        return control.write_result(&none, &render_nothing(build));
     }
     let (sent, ended) = control.submit_all(commands).await?;
     control.write_result(&sent, &render_kick_result(build, ended, &sent))
 }
 
 fn render_nothing(build: &BuildRow) -> String {
-    if build.standing { "No job".to_owned() } else { format!("Nothing of build {}", build.id) }
+    if build.standing {
+        return "The jobs have no wait to end.".to_owned();
+    }
+    format!("Build {} has no wait to end.", build.id)
 }
 
 fn render_kick_result(build: &BuildRow, ended: usize, sent: &CommandEvents) -> String {

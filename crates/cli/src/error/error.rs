@@ -86,6 +86,8 @@ pub(crate) enum CliError {
     Problems(Vec<InputProblem>),
     #[error("there is no unfinished build here")]
     NoOpenBuild,
+    #[error("there is no build yet")]
+    NoBuildYet,
     /// A prefix that several tasks have in common.
     #[error("{given:?} may mean {}", several(.names, *.more))]
     Ambiguous {
@@ -102,7 +104,7 @@ pub(crate) enum CliError {
         said: String,
         hint: String,
     },
-    #[error("there is no terminal to ask at: {question}")]
+    #[error("{verb} asks for confirmation: {question}")]
     NoTerminal { verb: &'static str, question: String },
     #[error(transparent)]
     Land(#[from] LandError),
@@ -188,6 +190,7 @@ impl CliError {
             | Self::Answer(_)
             | Self::UnknownSignature { .. }
             | Self::NoOpenBuild
+            | Self::NoBuildYet
             | Self::Ambiguous { .. }
             | Self::NotNow { .. }
             | Self::Inbox(_)
@@ -263,6 +266,7 @@ impl CliError {
             Self::NoOpenBuild => {
                 one_hint("`unstuck status` shows the builds there are; name one, such as b7")
             }
+            Self::NoBuildYet => one_hint("`unstuck run \"a goal\"` starts one"),
             Self::Ambiguous { .. } => {
                 one_hint("write more of the name, or the number, such as t12")
             }
@@ -270,9 +274,7 @@ impl CliError {
             Self::Land(error) => error.hints(),
             Self::Jobs(error) => error.hints(),
             Self::Serve(error) => error.hints(),
-            Self::NoTerminal { verb, .. } => {
-                one_hint(format!("`unstuck {verb} … --yes` skips the confirmation"))
-            }
+            Self::NoTerminal { .. } => one_hint("without a terminal, add --yes"),
             Self::Fault(fault) => fault_hints(fault),
             Self::Tasks(error) => error.hints(),
             Self::Plan(_) => one_hint("nothing was started; fix the plan and run it again"),

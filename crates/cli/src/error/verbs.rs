@@ -152,7 +152,7 @@ pub(crate) enum InboxError {
     /// accepted without it.
     #[error("this answer needs a message")]
     NoGuidance { question: QuestionId },
-    #[error("question {question} is not about a change that could be shown")]
+    #[error("question {question} is not about a change")]
     NoChange { question: QuestionId },
     #[error("question {question} has nothing that could be checked again")]
     NothingToCheck { question: QuestionId },

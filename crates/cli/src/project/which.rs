@@ -42,8 +42,12 @@ async fn find_newest_build(
     if let Some(id) = given {
         return find_build_by_id(builds, id);
     }
+    let none = match newest_build(&builds) {
+        Some(_) => CliError::NoOpenBuild,
+        None => CliError::NoBuildYet,
+    };
     let wanted: Vec<BuildRow> = builds.into_iter().filter(is_wanted).collect();
-    newest_build(&wanted).cloned().ok_or(CliError::NoOpenBuild)
+    newest_build(&wanted).cloned().ok_or(none)
 }
 
 /// Returns the newest build of a plan, or else the newest session.

@@ -101,7 +101,7 @@ fn what_holds_nothing_unsaved_goes_and_the_rest_is_named() {
     assert!(left.has(0) && left.has(1) && found.exit == 0, "{found}");
     insta::assert_snapshot!("would_go", page(&found));
     let refused = left.clean(&[]).exits(2);
-    assert!(refused.stderr.contains("`unstuck clean … --yes` skips the confirmation"), "{refused}");
+    assert!(refused.stderr.contains("hint: without a terminal, add --yes"), "{refused}");
     assert!(left.has(0));
     let removed = left.clean(&["--yes"]);
     insta::assert_snapshot!("gone", page(&removed));

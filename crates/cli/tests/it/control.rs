@@ -187,11 +187,11 @@ fn a_wait_ends_early_by_the_name_of_its_task() {
 #[test]
 fn without_a_task_the_newest_build_is_kicked_and_then_the_jobs() {
     let shop = Shop::left_alone();
-    shop.says(&["kick"], "Nothing of build b0 waits by itself.");
+    shop.says(&["kick"], "Build b0 has no wait to end.");
     assert!(matches!(shop.task(JOB).moved.state, TaskState::BackingOff { .. }));
     assert_eq!(shop.unstuck(&["cancel", "--yes"]).exit, 0);
     shop.says(&["kick"], "One wait of the jobs is over. It continues at the next start.");
-    shop.says(&["kick"], "No job waits by itself.");
+    shop.says(&["kick"], "The jobs have no wait to end.");
     assert_eq!(Shop::new().unstuck(&["kick"]).exit, 2);
 }
 

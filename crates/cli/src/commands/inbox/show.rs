@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use unstuck_core::engine::QuestionId;
+use unstuck_core::fault::Code;
 use unstuck_store::tables::{QuestionStatus, TaskRow};
 use unstuck_world::workspace::{self, Workspace, WorkspaceKey};
 
@@ -195,7 +196,15 @@ pub(super) async fn show_change(
     let tasks = project::find_tasks(inbox.store.as_ref(), inbox.project.name(), &row.tasks).await?;
     let first = row.tasks.first().and_then(|id| tasks.get(id));
     let task = first.ok_or(InboxError::NoChange { question })?;
-    let patch = load_patch(inbox, task).await?;
+    let patch = match load_patch(inbox, task).await {
+        // The task has no worktree, such as a command of `exec`.
+        Err(CliError::Fault(fault))
+            if fault.code() == Code::PreconditionMissing && row.evidence.diff.is_none() =>
+        {
+            return Err(InboxError::NoChange { question }.into());
+        }
+        patch => patch?,
+    };
     let text = String::from_utf8_lossy(&patch);
     let mut out = inbox.terminal.plain();
     out.write_all(project_redactor(&inbox.project).redact_text(&text).as_bytes())?;

@@ -243,7 +243,10 @@ fn show_plan(
 
 fn write_plan(out: &mut impl Write, rows: &[DryRunRow<'_>], jobs: u32) -> io::Result<()> {
     let tasks = words::render_count(rows.len(), "task", "tasks");
-    writeln!(out, "{TITLE}{tasks}, {jobs} at a time{TITLE:#} {DIM}· nothing is done{DIM:#}")?;
+    writeln!(
+        out,
+        "{TITLE}{tasks}, {jobs} at a time{TITLE:#} {DIM}· dry run: nothing is started{DIM:#}"
+    )?;
     for row in rows {
         let who = [row.provider, row.model.as_deref()].into_iter().flatten();
         let who = who.collect::<Vec<_>>().join(", ");
