@@ -68,9 +68,9 @@ struct InboxQuestionPage<'a> {
 impl InboxQuestionPage<'_> {
     fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         self.write_head(out)?;
+        self.write_choices(out)?;
         self.write_attempts(out)?;
         self.write_evidence(out)?;
-        self.write_choices(out)?;
         self.write_operator_part(out)
     }
 
@@ -110,11 +110,15 @@ impl InboxQuestionPage<'_> {
     }
 
     fn write_evidence(&self, out: &mut impl Write) -> io::Result<()> {
-        let entries = self.asked.row.evidence.entries();
+        let mut entries = self.asked.row.evidence.entries();
+        // They are shown as what was tried.
+        if !self.asked.row.text.attempts.is_empty() {
+            entries.retain(|entry| entry.label != "Approaches");
+        }
         if entries.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n{TITLE}What it rests on{TITLE:#}")?;
+        writeln!(out, "\n{TITLE}Evidence{TITLE:#}")?;
         if !self.unfolded {
             let show = format!("unstuck inbox show {} --evidence", self.asked.row.id.0);
             return writeln!(out, "  {CODE}{show}{CODE:#}");
@@ -149,7 +153,7 @@ impl InboxQuestionPage<'_> {
             }
         }
         let first =
-            if text.recommended.is_some() { "What I would do" } else { "Before you choose" };
+            if text.recommended.is_some() { "What you should do" } else { "Before you choose" };
         writeln!(out, "\n{TITLE}{first}{TITLE:#}")?;
         writeln!(out, "  {}", wrap_text(&text.recommended_text, 2, self.width))?;
         if self.asked.row.can_check() {
@@ -169,12 +173,12 @@ impl InboxQuestionPage<'_> {
         let counts = words::render_counts(&row.why);
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let why = wrap_text(&format!("{sentence}{counts}"), 7, self.width);
-        writeln!(out, "  {DIM}why{DIM:#}  {why}")?;
+        let why = wrap_text(&format!("{sentence}{counts}"), 13, self.width);
+        writeln!(out, "  {DIM}why{DIM:#}        {why}")?;
         if let Some(about) = row.code {
-            writeln!(out, "  {DIM}code{DIM:#} {CODE}unstuck explain {about}{CODE:#}")?;
+            writeln!(out, "  {DIM}code{DIM:#}       {CODE}unstuck explain {about}{CODE:#}")?;
         }
-        writeln!(out, "  {DIM}key{DIM:#}  {}", row.signature)
+        writeln!(out, "  {DIM}signature{DIM:#}  {}", row.signature)
     }
 }
 

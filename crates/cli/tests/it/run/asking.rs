@@ -30,7 +30,7 @@ fn a_question_shows_the_title_the_check_its_output_and_the_change() {
     for part in [
         &format!("“{title}”"),
         "sh check.sh",
-        "What it rests on",
+        "Evidence",
         "work/a.txt",
         "each time the same way",
         "unstuck inbox diff 0",

@@ -100,14 +100,14 @@ impl BrowseSheet {
         }
         if !card.evidence.is_empty() {
             self.lines.push(String::new());
-            self.push_title("What it rests on");
+            self.push_title("Evidence");
             for line in &card.evidence {
                 self.push_cut_line(2, line);
             }
         }
         self.lines.push(String::new());
         let recommended = card.choices.iter().any(|choice| choice.recommended);
-        self.push_title(if recommended { "What I would do" } else { "Before you choose" });
+        self.push_title(if recommended { "What you should do" } else { "Before you choose" });
         self.push_text(2, &card.advice);
         self.lines.push(String::new());
         self.push_title("What you can choose");
