@@ -123,6 +123,7 @@ impl Default for AgentSettings {
 pub(crate) enum Provider {
     /// Claude Code.
     ClaudeCli,
+    /// Codex.
     CodexCli,
     /// An Anthropic model, with the tools of Unstuck.
     AnthropicApi,
@@ -548,7 +549,7 @@ impl Default for BackoffSettings {
 pub(crate) struct WaitSettings {
     /// The maximum wait for rate limits and overload.
     pub(crate) limited: Length,
-    /// Maximum number of usage windows in a row to wait for.
+    /// How many resets of the plan to wait for, one after another.
     pub(crate) windows: u32,
     /// The interval between tries if the service does not say when a usage window ends.
     pub(crate) reset_unknown: Length,

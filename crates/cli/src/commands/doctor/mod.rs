@@ -60,8 +60,8 @@ Examples:
   unstuck doctor --wall
   unstuck doctor && unstuck run tasks/
 
-Exit codes: 0 a run can start, or the wall held against everything; 77 a login, a key or a permission is missing; 78 something else
-blocks a run.";
+Exit codes: 0 a run can start, or the wall held against everything; 77 a login, a key or a
+permission is missing; 78 something else blocks a run, or an attack got through.";
 
 #[derive(Serialize)]
 struct DoctorReport<'a> {
