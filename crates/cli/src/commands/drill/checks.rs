@@ -23,12 +23,17 @@ enum DrillFailure {
     Overload,
     WrongKey,
     HungAgent,
-    OutsideTheFence,
+    OutsideScope,
     SameError,
     Killed,
     KilledPush,
     Wall,
 }
+
+/// The name of the check of the scope.
+pub(super) const SCOPE_NAME: &str = "outside-the-scope";
+/// The name of the check of the scope in earlier versions.
+pub(super) const OLD_SCOPE_NAME: &str = "outside-the-fence";
 
 pub(super) const CHECKS: [DrillCheck; 9] = [
     DrillCheck {
@@ -52,13 +57,13 @@ pub(super) const CHECKS: [DrillCheck; 9] = [
         what: DrillFailure::HungAgent,
     },
     DrillCheck {
-        name: "outside-the-fence",
-        promise: "a change outside the fence is taken back",
-        what: DrillFailure::OutsideTheFence,
+        name: SCOPE_NAME,
+        promise: "a change outside its scope is taken back",
+        what: DrillFailure::OutsideScope,
     },
     DrillCheck {
         name: "same-error",
-        promise: "an error that comes back gets three other ways, then a question",
+        promise: "an error that comes back gets three other approaches, then a question",
         what: DrillFailure::SameError,
     },
     DrillCheck {
@@ -73,7 +78,7 @@ pub(super) const CHECKS: [DrillCheck; 9] = [
     },
     DrillCheck {
         name: "wall",
-        promise: "an agent that wants harm gets nowhere, with the settings of `unstuck init`",
+        promise: "an agent that tries to break out is stopped, with the settings of `unstuck init`",
         what: DrillFailure::Wall,
     },
 ];
@@ -100,7 +105,7 @@ pub(super) async fn provoke_failure(
         DrillFailure::Overload => check_limited(place, FakeHttpError::Overloaded).await,
         DrillFailure::WrongKey => check_wrong_key(place).await,
         DrillFailure::HungAgent => check_hung_agent(place).await,
-        DrillFailure::OutsideTheFence => check_outside_scope(place).await,
+        DrillFailure::OutsideScope => check_outside_scope(place).await,
         DrillFailure::SameError => check_same_error(place).await,
         DrillFailure::Killed => check_killed(place).await,
         DrillFailure::KilledPush => check_killed_push(place).await,
@@ -169,7 +174,7 @@ async fn check_outside_scope(place: &DrillProject) -> DrillResult {
     place.expect_exit(&["run", "write a"], 0).await?;
     expect_faults(place, Category::Scope, 1).await?;
     expect_that(!place.has_landed("prices.txt"), || {
-        "the change outside the fence landed".to_owned()
+        "the change outside its scope was committed".to_owned()
     })?;
     expect_that(place.has_landed("work/a.txt"), || "the work was not committed".to_owned())
 }

@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use self::checks::{CHECKS, DrillCheck};
+use self::checks::{CHECKS, DrillCheck, OLD_SCOPE_NAME, SCOPE_NAME};
 use self::place::DrillProject;
 use self::wall::DrillAttackResult;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::style::{DIM, ERROR, HINT, TITLE};
-use crate::render::{Terminal, words};
+use crate::render::{self, Terminal, words};
 
 /// Test Unstuck on this machine with real faults in a temporary folder
 #[derive(Debug, clap::Args)]
@@ -123,7 +123,13 @@ fn select_checks(names: &[String]) -> Result<Vec<&'static DrillCheck>, CliError>
         return Ok(CHECKS.iter().collect());
     }
     let find = |name: &String| {
-        let found = CHECKS.iter().find(|check| check.name == name);
+        let current = if name == OLD_SCOPE_NAME {
+            render::write_note(&format!("unstuck: {name} is called {SCOPE_NAME} now."));
+            SCOPE_NAME
+        } else {
+            name
+        };
+        let found = CHECKS.iter().find(|check| check.name == current);
         found.ok_or_else(|| CliError::unknown("check", name, "unstuck drill --list"))
     };
     names.iter().map(find).collect()
