@@ -33,6 +33,8 @@ impl MessageFormat {
     }
 }
 
+const AFTER_CRASH: &str = "Unstuck was interrupted during the last run; running it again.";
+
 #[derive(Serialize)]
 struct QuestionMessage {
     question: QuestionRow,
@@ -94,6 +96,10 @@ impl JobReporter {
                 | Event::BuildFailed { .. }
                 | Event::BuildCancelled { .. }
         );
+        // A command has no place to continue from.
+        let is_after_crash = matches!(recorded.event, Event::TaskReady { .. })
+            && recorded.why.as_ref().is_some_and(|why| why.rule == Rule::RecoveredAfterCrash);
+        let narration = if is_after_crash { Some(AFTER_CRASH) } else { narration };
         if let Some(narration) = narration
             && concerns
             && !plain

@@ -197,7 +197,10 @@ fn write_page(out: &mut impl Write, name: &str, firings: &[JobFiring]) -> io::Re
         writeln!(out, "{TITLE}{began}{TITLE:#} {DIM}· firing {}{took}{DIM:#}", firing.number)?;
         for attempt in &firing.attempts {
             let said = why::render_run_status(attempt.status);
-            let met = attempt.code.map(|met| format!(": {CODE}{met}{CODE:#}")).unwrap_or_default();
+            // A run that succeeded keeps the fault it got past.
+            let succeeded = attempt.status == RunStatus::Over(RunEnd::Committed);
+            let met = attempt.code.filter(|_| !succeeded);
+            let met = met.map(|met| format!(": {CODE}{met}{CODE:#}")).unwrap_or_default();
             let after = attempt.retry_of.map(|run| format!(" after {run}")).unwrap_or_default();
             writeln!(out, "  {:5} {said}{met}{DIM}{after}{DIM:#}", attempt.run.to_string())?;
             if let Some(AttemptRepair { number, of, only_proposed }) = attempt.repair {
