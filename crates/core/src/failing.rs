@@ -117,30 +117,9 @@ fn is_filler(word: &str) -> bool {
 
 /// Words of lines that state an expected or an actual value, or an error.
 const STATES: &[&str] = &[
-    "assert",
-    "expected",
-    "received",
-    "actual",
-    "got",
-    "want",
-    "left:",
-    "right:",
-    "panicked",
-    "error",
-    "exception",
-    "failed:",
-    "failure",
-    "!=",
-    "==",
-    "not equal",
-    "raise",
-    "mismatch",
-    "undefined",
-    "cannot",
-    "could not",
-    "unexpected",
-    "missing",
-    "diff",
+    "assert", "expected", "received", "actual", "got", "want", "left:", "right:", "panicked",
+    "error", "exception", "failed:", "failure", "!=", "==", "not equal", "raise", "mismatch",
+    "undefined", "cannot", "could not", "unexpected", "missing", "diff",
 ];
 
 /// Returns whether a line of a run with named tests states the failure. Progress, totals and lists of tests
@@ -189,21 +168,8 @@ fn steady_line(line: &str) -> String {
 
 /// Units that follow a duration as a word of their own.
 const UNITS: &[&str] = &[
-    "s",
-    "ms",
-    "us",
-    "ns",
-    "sec",
-    "secs",
-    "second",
-    "seconds",
-    "minutes",
-    "wallclock",
-    "usr",
-    "sys",
-    "cusr",
-    "csys",
-    "CPU",
+    "s", "ms", "us", "ns", "sec", "secs", "second", "seconds", "minutes", "wallclock", "usr",
+    "sys", "cusr", "csys", "CPU",
 ];
 
 fn without_numbers_before(line: &str) -> String {

@@ -210,9 +210,7 @@ impl Policy {
         let pick = |task: Option<u32>, code: Option<u32>, project| task.or(code).unwrap_or(project);
         FaultLimits {
             per_signature: pick(
-                overrides.per_signature,
-                by_code.per_signature,
-                self.retry.per_signature,
+                overrides.per_signature, by_code.per_signature, self.retry.per_signature,
             ),
             transient: pick(overrides.transient, by_code.transient, self.retry.transient),
             consecutive: pick(overrides.consecutive, None, self.retry.consecutive),

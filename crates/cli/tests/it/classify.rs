@@ -28,15 +28,8 @@ fn in_a_pipe_the_answer_is_one_line_of_json() {
     assert_eq!(
         fields,
         [
-            "category",
-            "class",
-            "code",
-            "diagnostic",
-            "retryable",
-            "rule",
-            "signature",
-            "signature_version",
-            "type"
+            "category", "class", "code", "diagnostic", "retryable", "rule", "signature",
+            "signature_version", "type"
         ]
     );
 }

@@ -13,18 +13,8 @@ const LOOKING: &[&str] = &[
 ];
 /// Read-only subcommands of git.
 const GIT_LOOKING: &[&str] = &[
-    "blame",
-    "cat-file",
-    "describe",
-    "diff",
-    "grep",
-    "log",
-    "ls-files",
-    "ls-tree",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "status",
+    "blame", "cat-file", "describe", "diff", "grep", "log", "ls-files", "ls-tree", "rev-parse",
+    "shortlog", "show", "status",
 ];
 /// Arguments of `find` with side effects.
 const FIND_DOING: &[&str] =
@@ -145,21 +135,9 @@ mod tests {
             "git diff HEAD~1 2>&1 | wc -l",
         ];
         let doing = [
-            "",
-            "cargo test",
-            "echo hi > w.txt",
-            "cat $(make list)",
-            "cat `touch x`",
-            "sed -i s/a/b/ x",
-            "sed -n -i p x",
-            "find . -delete",
-            "git checkout .",
-            "ls && rm x",
-            "bash -lc 'ls; rm x'",
-            "sort -o a a",
-            "FOO=1 ls",
-            "ls 'unclosed",
-            "env rm x",
+            "", "cargo test", "echo hi > w.txt", "cat $(make list)", "cat `touch x`",
+            "sed -i s/a/b/ x", "sed -n -i p x", "find . -delete", "git checkout .", "ls && rm x",
+            "bash -lc 'ls; rm x'", "sort -o a a", "FOO=1 ls", "ls 'unclosed", "env rm x",
         ];
         for command in looking {
             assert!(is_read_only(command), "{command}");

@@ -9,23 +9,8 @@ const DANGEROUS: &[&str] = &[
 const RIGHTS: &[&str] = &["chgrp", "chmod", "chown"];
 /// Arguments with which other programs remove or overwrite something, or reach outside.
 const TOLD: &[&str] = &[
-    "--delete",
-    "--force",
-    "--hard",
-    "--no-preserve-root",
-    "apply",
-    "clean",
-    "delete",
-    "deploy",
-    "destroy",
-    "drop",
-    "prune",
-    "publish",
-    "purge",
-    "push",
-    "remove",
-    "truncate",
-    "uninstall",
+    "--delete", "--force", "--hard", "--no-preserve-root", "apply", "clean", "delete", "deploy",
+    "destroy", "drop", "prune", "publish", "purge", "push", "remove", "truncate", "uninstall",
 ];
 
 /// The risk of what a person is to allow.
@@ -124,11 +109,7 @@ mod tests {
             assert_eq!(Risk::from_command(command), Risk::Destructive, "{command}");
         }
         for command in [
-            "npm install",
-            "cargo test",
-            "python3 -m pytest",
-            "ls -la",
-            "git status",
+            "npm install", "cargo test", "python3 -m pytest", "ls -la", "git status",
             "chmod +x greet.sh",
         ] {
             assert_eq!(Risk::from_command(command), Risk::Usual, "{command}");

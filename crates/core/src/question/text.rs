@@ -76,14 +76,8 @@ impl QuestionText {
     /// question is read at another time.
     pub fn problem_when_ended(&self) -> String {
         let meanwhile = [
-            BUILD_WAITS,
-            GOES_AWAY,
-            REST_CONTINUES,
-            ALL_CONTINUES,
-            NONE_CONTINUES,
-            JOB_WAITS,
-            BUILD_PAUSED,
-            BUILD_SLEEPS,
+            BUILD_WAITS, GOES_AWAY, REST_CONTINUES, ALL_CONTINUES, NONE_CONTINUES, JOB_WAITS,
+            BUILD_PAUSED, BUILD_SLEEPS,
         ];
         let Some((before, after)) =
             meanwhile.iter().find_map(|sentence| self.problem.rsplit_once(sentence))

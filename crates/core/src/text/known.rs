@@ -116,33 +116,9 @@ pub(super) fn is_vendor_code(word: &str) -> bool {
 
 /// Prefixes of the names of system errors.
 const ERRNO_STARTS: &[&str] = &[
-    "EACC",
-    "EADDR",
-    "EAGAIN",
-    "EBADF",
-    "EBUSY",
-    "ECONN",
-    "EEXIST",
-    "EHOST",
-    "EINTR",
-    "EINVAL",
-    "EIO",
-    "EISDIR",
-    "EMFILE",
-    "ENETUN",
-    "ENOENT",
-    "ENOEXEC",
-    "ENOMEM",
-    "ENOSPC",
-    "ENOTDIR",
-    "ENOTEMPTY",
-    "ENOTFOUND",
-    "EPERM",
-    "EPIPE",
-    "ERESOLVE",
-    "EROFS",
-    "ETIMEDOUT",
-    "EXDEV",
+    "EACC", "EADDR", "EAGAIN", "EBADF", "EBUSY", "ECONN", "EEXIST", "EHOST", "EINTR", "EINVAL",
+    "EIO", "EISDIR", "EMFILE", "ENETUN", "ENOENT", "ENOEXEC", "ENOMEM", "ENOSPC", "ENOTDIR",
+    "ENOTEMPTY", "ENOTFOUND", "EPERM", "EPIPE", "ERESOLVE", "EROFS", "ETIMEDOUT", "EXDEV",
 ];
 
 /// Returns whether a word contains an underscore: `snake_case`, `API_KEY`, `__init__`.
@@ -247,29 +223,9 @@ mod tests {
     #[test]
     fn ordinary_words_have_no_shape() {
         let ordinary = [
-            "login",
-            "and/or",
-            "24/7",
-            "1/2",
-            "e.g",
-            "a.m",
-            "3.5",
-            "GitHub's",
-            "McCoy",
-            "PDFs",
-            "APIs",
-            "sign-in",
-            "decade",
-            "2026-11-15",
-            "$0.31",
-            "Error",
-            "100",
-            "I",
-            "UTC",
-            "COVID-19",
-            "2026-11-15",
-            "003-deploy-preview",
-            "v2-api",
+            "login", "and/or", "24/7", "1/2", "e.g", "a.m", "3.5", "GitHub's", "McCoy", "PDFs",
+            "APIs", "sign-in", "decade", "2026-11-15", "$0.31", "Error", "100", "I", "UTC",
+            "COVID-19", "2026-11-15", "003-deploy-preview", "v2-api",
         ];
         for word in ordinary {
             let familiar = is_familiar(&word.to_lowercase());

@@ -99,15 +99,7 @@ pub(crate) fn telling_line(output: &str) -> Option<&str> {
 
 /// Words of a line that states why a test failed.
 const REASON_WORDS: &[&str] = &[
-    "error:",
-    "exception:",
-    "assert",
-    "expected",
-    "panicked",
-    "mismatch",
-    "got ",
-    "want ",
-    "!=",
+    "error:", "exception:", "assert", "expected", "panicked", "mismatch", "got ", "want ", "!=",
     " == ",
 ];
 /// Prefixes of lines that repeat a part of the reason: fields of a report, and the code of the test.

@@ -6,15 +6,7 @@ use super::say::capitalize_first;
 
 /// Top-level domains of hosts that are not public services.
 const OWN: [&str; 10] = [
-    "corp",
-    "example",
-    "home",
-    "internal",
-    "intranet",
-    "invalid",
-    "lan",
-    "local",
-    "localhost",
+    "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localhost",
     "test",
 ];
 /// Second-level domains between a name and its country.

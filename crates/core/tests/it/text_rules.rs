@@ -25,14 +25,8 @@ fn cases(phrase: &str) -> [String; 4] {
 #[test]
 fn never_retry_phrases_in_any_case() {
     for phrase in [
-        "permission denied",
-        "authentication failed",
-        "unauthorized",
-        "forbidden",
-        "invalid credentials",
-        "rate limit exceeded",
-        "subscription",
-        "invalid subscription",
+        "permission denied", "authentication failed", "unauthorized", "forbidden",
+        "invalid credentials", "rate limit exceeded", "subscription", "invalid subscription",
         "access denied",
     ] {
         for text in cases(phrase) {
@@ -45,15 +39,8 @@ fn never_retry_phrases_in_any_case() {
 #[test]
 fn environment_phrases_in_any_case() {
     for phrase in [
-        "connection refused",
-        "network timeout",
-        "timeout",
-        "name resolution failed",
-        "disk full",
-        "no space left",
-        "package registry",
-        "registry down",
-        "temporary failure",
+        "connection refused", "network timeout", "timeout", "name resolution failed", "disk full",
+        "no space left", "package registry", "registry down", "temporary failure",
         "service unavailable",
     ] {
         for text in cases(phrase) {

@@ -111,23 +111,8 @@ fn is_test_word(word: &str) -> bool {
 
 fn is_removal_word(word: &str) -> bool {
     const REMOVING: [&str; 17] = [
-        "remove",
-        "removing",
-        "delete",
-        "deleting",
-        "drop",
-        "skip",
-        "ignore",
-        "obsolete",
-        "merge",
-        "merging",
-        "combin",
-        "consolidat",
-        "collapse",
-        "parametri",
-        "parameteri",
-        "prune",
-        "dedup",
+        "remove", "removing", "delete", "deleting", "drop", "skip", "ignore", "obsolete", "merge",
+        "merging", "combin", "consolidat", "collapse", "parametri", "parameteri", "prune", "dedup",
     ];
     REMOVING.iter().any(|part| word.starts_with(part))
 }

@@ -16,14 +16,8 @@ const NOT_PROXIED_BY_JAVA: &str = "localhost|127.*|[::1]";
 /// Variables that name a proxy; most programs read one of these. Yarn has had its own names since
 /// version 2.
 const PROXIED: [&str; 8] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "YARN_HTTP_PROXY",
-    "YARN_HTTPS_PROXY",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+    "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY",
 ];
 /// Option variables of Java's build tools, which read none of the variables above. The proxy is
 /// added to their values.

@@ -15,24 +15,9 @@ use super::object::Oid;
 
 /// Settings below `core` that say how files and objects are written.
 const CORE: [&str; 18] = [
-    "abbrev",
-    "autocrlf",
-    "bigfilethreshold",
-    "commentchar",
-    "compression",
-    "eol",
-    "filemode",
-    "ignorecase",
-    "longpaths",
-    "precomposeunicode",
-    "protecthfs",
-    "protectntfs",
-    "quotepath",
-    "safecrlf",
-    "sparsecheckout",
-    "sparsecheckoutcone",
-    "symlinks",
-    "whitespace",
+    "abbrev", "autocrlf", "bigfilethreshold", "commentchar", "compression", "eol", "filemode",
+    "ignorecase", "longpaths", "precomposeunicode", "protecthfs", "protectntfs", "quotepath",
+    "safecrlf", "sparsecheckout", "sparsecheckoutcone", "symlinks", "whitespace",
 ];
 /// Sections that are taken over completely.
 const WHOLE: [&str; 5] = ["diff", "filter", "i18n", "merge", "user"];

@@ -231,17 +231,8 @@ mod tests {
     #[test]
     fn every_spelling_is_known() {
         for path in [
-            ".git",
-            ".git/config",
-            "a/.GIT/hooks",
-            ".Git",
-            "GIT~1",
-            ".git.",
-            ".git ",
-            ".git::$DATA",
-            ".g\u{200c}it",
-            ".unstuck/state.db",
-            ".UNSTUCK",
+            ".git", ".git/config", "a/.GIT/hooks", ".Git", "GIT~1", ".git.", ".git ",
+            ".git::$DATA", ".g\u{200c}it", ".unstuck/state.db", ".UNSTUCK",
         ] {
             assert!(is_private(Path::new(path)), "{path}");
         }

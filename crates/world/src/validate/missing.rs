@@ -9,12 +9,7 @@ use std::path::Path;
 
 /// Files in which Python projects declare their packages.
 const PYTHON_FILES: [&str; 7] = [
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "Pipfile",
-    "environment.yml",
-    "requirements.txt",
+    "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "environment.yml", "requirements.txt",
     "requirements-dev.txt",
 ];
 /// Maximum size of such a file, in bytes.
@@ -22,46 +17,11 @@ const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
 
 /// Widely used Python packages, by the name that they are imported by.
 const PYTHON_PACKAGES: [&str; 40] = [
-    "aiohttp",
-    "attr",
-    "boto3",
-    "bs4",
-    "celery",
-    "click",
-    "cryptography",
-    "dateutil",
-    "django",
-    "dotenv",
-    "fastapi",
-    "flask",
-    "httpx",
-    "hypothesis",
-    "jinja2",
-    "jwt",
-    "lxml",
-    "matplotlib",
-    "mock",
-    "networkx",
-    "nose",
-    "numpy",
-    "openai",
-    "pandas",
-    "psycopg2",
-    "pydantic",
-    "pytest",
-    "redis",
-    "requests",
-    "rich",
-    "scipy",
-    "setuptools",
-    "six",
-    "sklearn",
-    "sqlalchemy",
-    "tomli",
-    "torch",
-    "tqdm",
-    "urllib3",
-    "yaml",
+    "aiohttp", "attr", "boto3", "bs4", "celery", "click", "cryptography", "dateutil", "django",
+    "dotenv", "fastapi", "flask", "httpx", "hypothesis", "jinja2", "jwt", "lxml", "matplotlib",
+    "mock", "networkx", "nose", "numpy", "openai", "pandas", "psycopg2", "pydantic", "pytest",
+    "redis", "requests", "rich", "scipy", "setuptools", "six", "sklearn", "sqlalchemy", "tomli",
+    "torch", "tqdm", "urllib3", "yaml",
 ];
 /// Packages that are installed under another name than they are imported by.
 const PYTHON_NAMES: [(&str, &str); 9] = [

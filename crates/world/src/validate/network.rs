@@ -26,13 +26,8 @@ const LISTENS: &str = "0A";
 
 /// Lower-case words about a refused connection.
 const UNCONNECTED: [&str; 7] = [
-    "refused",
-    "failed to connect",
-    "could not connect",
-    "couldn't connect",
-    "can't connect",
-    "cannot connect",
-    "unable to connect",
+    "refused", "failed to connect", "could not connect", "couldn't connect", "can't connect",
+    "cannot connect", "unable to connect",
 ];
 /// Names of this machine in such messages.
 const HERE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];

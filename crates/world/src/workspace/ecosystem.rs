@@ -79,13 +79,8 @@ const PROGRAM_ENDINGS: [&str; 3] = ["out", "test", "exe"];
 const LOOKED_AT: u64 = 1024;
 /// Names of files that tools leave.
 const FILES: [&str; 7] = [
-    ".coverage",
-    ".DS_Store",
-    ".eslintcache",
-    ".phpunit.result.cache",
-    ".rspec_status",
-    "npm-debug.log",
-    "yarn-error.log",
+    ".coverage", ".DS_Store", ".eslintcache", ".phpunit.result.cache", ".rspec_status",
+    "npm-debug.log", "yarn-error.log",
 ];
 
 /// The reason why a path is a by-product.
@@ -211,30 +206,11 @@ const MANIFESTS: [&str; 35] = [
 ];
 /// Names of lock files, which package managers write beside the manifests.
 const LOCK_FILES: [&str; 24] = [
-    "Cargo.lock",
-    "Gemfile.lock",
-    "Package.resolved",
-    "Pipfile.lock",
-    "Podfile.lock",
-    "bun.lock",
-    "bun.lockb",
-    "composer.lock",
-    "conan.lock",
-    "deno.lock",
-    "go.sum",
-    "go.work.sum",
-    "gradle.lockfile",
-    "mix.lock",
-    "npm-shrinkwrap.json",
-    "package-lock.json",
-    "packages.lock.json",
-    "pdm.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "pubspec.lock",
-    "rebar.lock",
-    "uv.lock",
-    "yarn.lock",
+    "Cargo.lock", "Gemfile.lock", "Package.resolved", "Pipfile.lock", "Podfile.lock", "bun.lock",
+    "bun.lockb", "composer.lock", "conan.lock", "deno.lock", "go.sum", "go.work.sum",
+    "gradle.lockfile", "mix.lock", "npm-shrinkwrap.json", "package-lock.json",
+    "packages.lock.json", "pdm.lock", "pnpm-lock.yaml", "poetry.lock", "pubspec.lock",
+    "rebar.lock", "uv.lock", "yarn.lock",
 ];
 /// Extensions of manifests that are named after their project.
 const MANIFEST_ENDINGS: [&str; 5] = ["cabal", "csproj", "fsproj", "gemspec", "opam"];
@@ -317,12 +293,8 @@ mod tests {
     #[test]
     fn manifests_and_locks_are_known_by_their_names() {
         for path in [
-            "Cargo.toml",
-            "web/package.json",
-            "requirements-dev.txt",
-            "requirements/base.in",
-            "shop.gemspec",
-            "uv.lock",
+            "Cargo.toml", "web/package.json", "requirements-dev.txt", "requirements/base.in",
+            "shop.gemspec", "uv.lock",
         ] {
             assert!(is_manifest(Path::new(path)), "{path}");
         }

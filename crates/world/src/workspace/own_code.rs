@@ -22,23 +22,9 @@ use super::workspace::Workspace;
 /// Variables that hold paths of code and of build output: paths of the checkout are replaced by
 /// those of the worktree.
 const CODE: &[&str] = &[
-    "PYTHONPATH",
-    "NODE_PATH",
-    "CARGO_TARGET_DIR",
-    "GOFLAGS",
-    "GOPATH",
-    "GEM_PATH",
-    "BUNDLE_PATH",
-    "PKG_CONFIG_PATH",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "CFLAGS",
-    "CXXFLAGS",
-    "LDFLAGS",
-    "RUSTFLAGS",
-    "NODE_OPTIONS",
-    "MAKEFLAGS",
-    "PWD",
+    "PYTHONPATH", "NODE_PATH", "CARGO_TARGET_DIR", "GOFLAGS", "GOPATH", "GEM_PATH", "BUNDLE_PATH",
+    "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "CFLAGS", "CXXFLAGS", "LDFLAGS",
+    "RUSTFLAGS", "NODE_OPTIONS", "MAKEFLAGS", "PWD",
 ];
 /// Folders of installed packages, which a worktree may lack: the checkout's stay reachable after
 /// the worktree's.

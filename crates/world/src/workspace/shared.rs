@@ -73,19 +73,8 @@ pub(super) fn require_shareable(paths: &[String]) -> Result<Vec<PathBuf>, Fault>
 /// Lower-case words of a line that reports a missing file. They may be vague, because a path counts
 /// only if it is in the operator's tree, ignored, and not in the worktree.
 const MISSING_WORDS: [&str; 13] = [
-    "no such file",
-    "nosuchfile",
-    "filenotfound",
-    "not found",
-    "notfound",
-    "enoent",
-    "exist",
-    "missing",
-    "cannot",
-    "can't",
-    "could not",
-    "couldn't",
-    "unable to",
+    "no such file", "nosuchfile", "filenotfound", "not found", "notfound", "enoent", "exist",
+    "missing", "cannot", "can't", "could not", "couldn't", "unable to",
 ];
 /// Maximum number of paths of an output that are looked up.
 const LOOKED_UP_MAX: usize = 20;

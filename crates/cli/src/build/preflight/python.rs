@@ -24,13 +24,7 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 const SEARCHED: &str = "import sys\nprint('\\n'.join(sys.path))";
 /// Setup commands that create an environment in the worktree.
 const OWN_ENVIRONMENT: [&str; 8] = [
-    "venv",
-    "virtualenv",
-    "uv sync",
-    "uv pip",
-    "poetry install",
-    "pdm sync",
-    "pipenv",
+    "venv", "virtualenv", "uv sync", "uv pip", "poetry install", "pdm sync", "pipenv",
     "pip install",
 ];
 

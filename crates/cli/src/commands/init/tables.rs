@@ -81,16 +81,8 @@ pub(super) const LANGUAGES: &[Language] = &[
 
 const PYTEST: ProjectSign = Says(
     &[
-        "pyproject.toml",
-        "pytest.ini",
-        "setup.cfg",
-        "tox.ini",
-        "conftest.py",
-        "tests/conftest.py",
-        "requirements.txt",
-        "requirements-dev.txt",
-        "dev-requirements.txt",
-        "requirements/dev.txt",
+        "pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini", "conftest.py", "tests/conftest.py",
+        "requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "requirements/dev.txt",
         "Pipfile",
     ],
     "pytest",

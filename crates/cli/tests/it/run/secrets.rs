@@ -19,18 +19,8 @@ use crate::project::{Project, outside};
 
 /// Places of planted secrets; each place has a secret of its own, so that a leak tells its way.
 const PLANTED: [&str; 12] = [
-    "environment",
-    "agents-words",
-    "agents-command",
-    "commands-output",
-    "task",
-    "settings",
-    "check",
-    "checks-output",
-    "diff",
-    "fault",
-    "question",
-    "guidance",
+    "environment", "agents-words", "agents-command", "commands-output", "task", "settings",
+    "check", "checks-output", "diff", "fault", "question", "guidance",
 ];
 
 /// The secret of a place.

@@ -167,11 +167,7 @@ fn classify_rsync(text: &[u8]) -> Option<Code> {
 /// Returns the names that clouds give to errors, in the forms in which their tools print them.
 fn error_names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     const MARKS: [&[u8]; 6] = [
-        b"An error occurred (",
-        b"ErrorCode:",
-        b"\"code\": \"",
-        b"\"code\":\"",
-        b"api error ",
+        b"An error occurred (", b"ErrorCode:", b"\"code\": \"", b"\"code\":\"", b"api error ",
         b"Code: ",
     ];
     let marked = MARKS.iter().filter_map(|mark| {
@@ -199,10 +195,7 @@ fn classify_cloud(name: &[u8]) -> Option<Code> {
     let has = |words: &[&[u8]]| words.iter().any(|word| find_part(name, word).is_some());
     Some(match () {
         () if ends(&[
-            b"ScopeLocked",
-            b"NotPermitted",
-            b"AccessDisabled",
-            b"PermissionMismatch",
+            b"ScopeLocked", b"NotPermitted", b"AccessDisabled", b"PermissionMismatch",
         ]) || has(&[b"DisallowedBy", b"BlockedBy", b"DeniedBy", b"ForbiddenBy"]) =>
         {
             Code::ToolAccessDenied
@@ -221,37 +214,20 @@ fn classify_cloud(name: &[u8]) -> Option<Code> {
             Code::EnvUnavailable
         }
         () if ends(&[
-            b"LimitReached",
-            b"TooManyBuckets",
-            b"QuotaExceeded",
-            b"ThroughputExceeded",
+            b"LimitReached", b"TooManyBuckets", b"QuotaExceeded", b"ThroughputExceeded",
         ]) =>
         {
             Code::ToolQuota
         }
         () if ends(&[b"TimedOut", b"ProvisioningTimeout"]) => Code::EnvTimeout,
         () if ends(&[
-            b"NotFound",
-            b"DoesNotExist",
-            b"AlreadyExists",
-            b"AlreadyTaken",
-            b"InUse",
+            b"NotFound", b"DoesNotExist", b"AlreadyExists", b"AlreadyTaken", b"InUse",
         ]) || ends(&[
-            b"NotEmpty",
-            b"OwnedByYou",
-            b"Registration",
-            b"ProviderFound",
-            b"Duplicate",
+            b"NotEmpty", b"OwnedByYou", b"Registration", b"ProviderFound", b"Duplicate",
         ]) || ends(&[
-            b"DependencyViolation",
-            b"DeleteConflict",
-            b"Overlap",
-            b"NotSupported",
+            b"DependencyViolation", b"DeleteConflict", b"Overlap", b"NotSupported",
         ]) || ends(&[
-            b"InstanceState",
-            b"ForResourceType",
-            b"CapabilitiesNotMet",
-            b"NameInvalid",
+            b"InstanceState", b"ForResourceType", b"CapabilitiesNotMet", b"NameInvalid",
         ]) || ends(&[
             b"InsufficientCapabilities",
             b"ChangeNotAllowed",

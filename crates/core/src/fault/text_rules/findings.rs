@@ -25,24 +25,8 @@ const UNPLACED: &str = "said.unplaced";
 const VARIABLE: &str = "exception.variable";
 
 pub(super) const RULES: &[&str] = &[
-    COMPILER,
-    TEST,
-    SETTINGS,
-    EXCEPTION,
-    VARIABLE,
-    PANIC,
-    DIED,
-    ROOM,
-    COMMAND,
-    REFUSED,
-    SETTINGS_FILE,
-    CLIENT,
-    TOLD,
-    PROGRAM,
-    UNPLACED,
-    LOGIN_TOLD,
-    ASKED,
-    INSTALL_TOLD,
+    COMPILER, TEST, SETTINGS, EXCEPTION, VARIABLE, PANIC, DIED, ROOM, COMMAND, REFUSED,
+    SETTINGS_FILE, CLIENT, TOLD, PROGRAM, UNPLACED, LOGIN_TOLD, ASKED, INSTALL_TOLD,
 ];
 
 /// Returns the verdict on a finding. It outranks everything except a full disk and a tool that crashed.
@@ -422,35 +406,10 @@ pub(super) fn judge_program(diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {
 
 /// Nouns for arguments and inputs of programs.
 const WORKED_ON: &[&[u8]] = &[
-    b"file",
-    b"files",
-    b"config",
-    b"configuration",
-    b"settings",
-    b"version",
-    b"versions",
-    b"directory",
-    b"folder",
-    b"option",
-    b"options",
-    b"flag",
-    b"argument",
-    b"arguments",
-    b"target",
-    b"package",
-    b"packages",
-    b"profile",
-    b"workspace",
-    b"project",
-    b"repository",
-    b"checksum",
-    b"signature",
-    b"root",
-    b"image",
-    b"plugin",
-    b"schema",
-    b"environment",
-    b"link",
+    b"file", b"files", b"config", b"configuration", b"settings", b"version", b"versions",
+    b"directory", b"folder", b"option", b"options", b"flag", b"argument", b"arguments", b"target",
+    b"package", b"packages", b"profile", b"workspace", b"project", b"repository", b"checksum",
+    b"signature", b"root", b"image", b"plugin", b"schema", b"environment", b"link",
 ];
 
 /// Returns the verdict on a message about a program's inputs that no rule matches, without a place in any

@@ -118,20 +118,8 @@ fn is_unset(prose: &[u8], found: &aho_corasick::Match) -> bool {
 /// Returns whether the fact names a variable that holds a secret, such as `API_TOKEN`.
 fn is_login_variable(fact: &Fact<'_>) -> bool {
     const WORDS: &[&[u8]] = &[
-        b"TOKEN",
-        b"KEY",
-        b"SECRET",
-        b"PASSWORD",
-        b"PASSWD",
-        b"PASS",
-        b"CREDENTIAL",
-        b"CREDENTIALS",
-        b"AUTH",
-        b"APIKEY",
-        b"PAT",
-        b"DSN",
-        b"USERNAME",
-        b"LOGIN",
+        b"TOKEN", b"KEY", b"SECRET", b"PASSWORD", b"PASSWD", b"PASS", b"CREDENTIAL",
+        b"CREDENTIALS", b"AUTH", b"APIKEY", b"PAT", b"DSN", b"USERNAME", b"LOGIN",
     ];
     let Fact::Name(name) = fact else { return false };
     name.split(|b| *b == b'_').any(|word| WORDS.contains(&word)) || *name == b"DATABASE_URL"
@@ -147,29 +135,11 @@ fn is_addressee(prose: &[u8], start: usize) -> bool {
 /// Returns whether the phrase names a setting: `timeout must be a number` is about a setting called timeout.
 fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
     const AFTER: &[&[u8]] = &[
-        b" must",
-        b" should",
-        b" value",
-        b" option",
-        b" parameter",
-        b" setting",
-        b" argument",
-        b" key",
-        b" field",
-        b" is not a",
-        b" expects",
-        b" cannot be",
-        b" command",
-        b" flag",
+        b" must", b" should", b" value", b" option", b" parameter", b" setting", b" argument",
+        b" key", b" field", b" is not a", b" expects", b" cannot be", b" command", b" flag",
     ];
     const BEFORE: &[&[u8]] = &[
-        b"invalid ",
-        b"unknown ",
-        b"option ",
-        b"parameter ",
-        b"key ",
-        b"field ",
-        b"argument ",
+        b"invalid ", b"unknown ", b"option ", b"parameter ", b"key ", b"field ", b"argument ",
         b"flag ",
     ];
     const ADVICE_BYTES_MAX: usize = 24;

@@ -17,16 +17,8 @@ pub(super) const FRONT_BYTES_MAX: usize = 16 * 1024;
 
 /// All known keys of a task.
 pub(super) const KEYS: [&str; 10] = [
-    "id",
-    "title",
-    "depends_on",
-    "priority",
-    "serialize",
-    "provider",
-    "model",
-    "validate",
-    "budget",
-    "phase",
+    "id", "title", "depends_on", "priority", "serialize", "provider", "model", "validate",
+    "budget", "phase",
 ];
 
 /// Maximum number of characters of the input repeated in a message.

@@ -308,16 +308,8 @@ fn is_temporary(name: &[u8]) -> bool {
 /// Splits two words of a sentence that are not a path: `username/password`, `create/acquire`.
 fn split_alternatives(token: &[u8]) -> Option<(&[u8], &[u8])> {
     const WORDS: &[&[u8]] = &[
-        b"username",
-        b"user",
-        b"password",
-        b"passphrase",
-        b"token",
-        b"login",
-        b"key",
-        b"acquire",
-        b"obtain",
-        b"locked",
+        b"username", b"user", b"password", b"passphrase", b"token", b"login", b"key", b"acquire",
+        b"obtain", b"locked",
     ];
     let (one, other) = token.split_at(memchr::memchr(b'/', token)?);
     let other = &other[1..];

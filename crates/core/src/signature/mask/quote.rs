@@ -118,20 +118,8 @@ fn find_closing_quote(line: &[u8], open: usize, mark: u8) -> Option<usize> {
 /// Returns whether the value of a key is the tool's message.
 fn is_speech_key(key: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
-        b"message",
-        b"error",
-        b"msg",
-        b"detail",
-        b"details",
-        b"description",
-        b"error_description",
-        b"reason",
-        b"err",
-        b"cause",
-        b"title",
-        b"errors",
-        b"error_message",
-        b"errormessage",
+        b"message", b"error", b"msg", b"detail", b"details", b"description", b"error_description",
+        b"reason", b"err", b"cause", b"title", b"errors", b"error_message", b"errormessage",
     ];
     KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
 }
@@ -139,19 +127,8 @@ fn is_speech_key(key: &[u8]) -> bool {
 /// Returns whether the value of a key names a single request.
 pub(super) fn is_id_key(key: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
-        b"request_id",
-        b"requestid",
-        b"request-id",
-        b"trace_id",
-        b"traceid",
-        b"id",
-        b"ray",
-        b"correlation_id",
-        b"correlationid",
-        b"x-request-id",
-        b"activityid",
-        b"timestamp",
-        b"time",
+        b"request_id", b"requestid", b"request-id", b"trace_id", b"traceid", b"id", b"ray",
+        b"correlation_id", b"correlationid", b"x-request-id", b"activityid", b"timestamp", b"time",
     ];
     KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
 }

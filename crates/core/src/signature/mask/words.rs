@@ -3,28 +3,11 @@
 /// Returns whether a three-digit number after this word is an HTTP status.
 pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
-        b"http",
-        b"status",
-        b"code",
-        b"statuscode",
-        b"status_code",
-        b"returned",
-        b"response",
-        b"error",
-        b"httperror",
-        b"received",
-        b"got",
-        b"https",
+        b"http", b"status", b"code", b"statuscode", b"status_code", b"returned", b"response",
+        b"error", b"httperror", b"received", b"got", b"https",
         // The reason phrase may come first: `Bad Gateway 502`.
-        b"gateway",
-        b"unavailable",
-        b"unauthorized",
-        b"forbidden",
-        b"requests",
-        b"unreachable",
-        b"refused",
-        b"rejected",
-        b"denied",
+        b"gateway", b"unavailable", b"unauthorized", b"forbidden", b"requests", b"unreachable",
+        b"refused", b"rejected", b"denied",
     ];
     // `google.api.Unavailable: 503 …`.
     let classed = memchr::memchr(b'.', previous).is_some() && previous[0].is_ascii_alphabetic();
@@ -35,25 +18,10 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
 /// Returns whether the text begins with the reason phrase of a status.
 pub(super) fn is_reason_phrase(after: &[u8]) -> bool {
     const REASONS: &[&[u8]] = &[
-        b"Unauthorized",
-        b"Forbidden",
-        b"Too Many",
-        b"Bad Gateway",
-        b"Service Unavail",
-        b"Gateway Time",
-        b"Internal Server",
-        b"Not Found",
-        b"Client Error",
-        b"Server Error",
-        b"Payment Required",
-        b"Bad Request",
-        b"Conflict",
-        b"Request Time",
-        b"Proxy Auth",
-        b"Unprocessable",
-        b"Method Not",
-        b"Gone",
-        b"status code",
+        b"Unauthorized", b"Forbidden", b"Too Many", b"Bad Gateway", b"Service Unavail",
+        b"Gateway Time", b"Internal Server", b"Not Found", b"Client Error", b"Server Error",
+        b"Payment Required", b"Bad Request", b"Conflict", b"Request Time", b"Proxy Auth",
+        b"Unprocessable", b"Method Not", b"Gone", b"status code",
     ];
     REASONS.iter().any(|reason| {
         after.len() >= reason.len() && after[..reason.len()].eq_ignore_ascii_case(reason)
@@ -110,20 +78,8 @@ pub(super) fn speaks_of_line(line: &[u8]) -> bool {
 /// Returns whether a file that the line names can be what is missing or denied, rather than the place.
 pub(super) fn speaks_of_missing(line: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[
-        b"o such file",
-        b"ot found",
-        b"denied",
-        b" open",
-        b" find ",
-        b" read ",
-        b" load",
-        b"exist",
-        b"issing",
-        b" import",
-        b" require",
-        b" include",
-        b"onflict",
-        b" locked",
+        b"o such file", b"ot found", b"denied", b" open", b" find ", b" read ", b" load", b"exist",
+        b"issing", b" import", b" require", b" include", b"onflict", b" locked",
     ];
     SIGNS.iter().any(|sign| memchr::memmem::find(line, sign).is_some())
 }

@@ -197,16 +197,8 @@ fn echoed_at_level(text: &[u8]) -> Option<&[u8]> {
 /// Strips the level before a location: `[ERROR] /src/A.java:[3,5] text`.
 fn strip_level(text: &[u8]) -> &[u8] {
     const LEVELS: &[&[u8]] = &[
-        b"[ERROR] ",
-        b"e: ",
-        b"[error] ",
-        b"ERROR: ",
-        b"Error: ",
-        b"error: ",
-        b"error - ",
-        b"ERROR in ",
-        b"ERROR ",
-        b"fatal: ",
+        b"[ERROR] ", b"e: ", b"[error] ", b"ERROR: ", b"Error: ", b"error: ", b"error - ",
+        b"ERROR in ", b"ERROR ", b"fatal: ",
     ];
     if !matches!(text.first(), Some(b'[' | b'E' | b'e' | b'f')) {
         return text;

@@ -104,16 +104,8 @@ fn called_name(text: &[u8]) -> &[u8] {
 /// Returns whether a line is the heading of a stack, or ends an entry of one.
 fn opens_stack(first: u8, text: &[u8]) -> bool {
     const HEADINGS: &[&[u8]] = &[
-        b"stack backtrace:",
-        b"stack traceback:",
-        b"Stack trace:",
-        b"runtime stack:",
-        b"Backtrace",
-        b"Call history:",
-        b"Call stack:",
-        b"while executing",
-        b"invoked from within",
-        b"(file \"",
+        b"stack backtrace:", b"stack traceback:", b"Stack trace:", b"runtime stack:", b"Backtrace",
+        b"Call history:", b"Call stack:", b"while executing", b"invoked from within", b"(file \"",
         b"(procedure \"",
     ];
     HEADINGS.iter().any(|heading| heading[0] == first && text.starts_with(heading))

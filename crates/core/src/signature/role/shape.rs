@@ -35,28 +35,10 @@ pub(super) fn closing_class(text: &[u8]) -> Option<&[u8]> {
 /// Returns whether a word is the name of an exception class: dotted, the last part capitalized.
 pub(crate) fn is_exception_class(word: &[u8]) -> bool {
     const ENDINGS: &[&[u8]] = &[
-        b"Error",
-        b"Exception",
-        b"Failure",
-        b"Fault",
-        b"Expired",
-        b"Timeout",
-        b"Interrupt",
-        b"Exit",
-        b"Panic",
-        b"Unavailable",
-        b"Exceeded",
-        b"NotFound",
-        b"Denied",
-        b"Failed",
-        b"TimedOut",
-        b"Refused",
-        b"Aborted",
-        b"Limit",
-        b"Unauthorized",
-        b"Forbidden",
-        b"Unauthenticated",
-        b"Err",
+        b"Error", b"Exception", b"Failure", b"Fault", b"Expired", b"Timeout", b"Interrupt",
+        b"Exit", b"Panic", b"Unavailable", b"Exceeded", b"NotFound", b"Denied", b"Failed",
+        b"TimedOut", b"Refused", b"Aborted", b"Limit", b"Unauthorized", b"Forbidden",
+        b"Unauthenticated", b"Err",
     ];
     let last = word.rsplit(|b| matches!(b, b'.' | b':' | b'\\' | b'$')).next().unwrap_or(word);
     if last.len() < 4 {
@@ -128,29 +110,9 @@ pub(super) fn contains_part(text: &[u8], part: &[u8]) -> bool {
 /// Returns whether a count follows the number: `3 errors`, `1 failed`, `2 problems (2 errors)`.
 pub(super) fn is_count(after: &[u8]) -> bool {
     const COUNTED: &[&[u8]] = &[
-        b"error",
-        b"fail",
-        b"passed",
-        b"warning",
-        b"problem",
-        b"passing",
-        b"pending",
-        b"test",
-        b"example",
-        b"fixable",
-        b"issue",
-        b"spec",
-        b"suite",
-        b"file",
-        b"skipped",
-        b"more",
-        b"package",
-        b"vulnerabilit",
-        b"feature",
-        b"scenario",
-        b"step",
-        b"run",
-        b"assertion",
+        b"error", b"fail", b"passed", b"warning", b"problem", b"passing", b"pending", b"test",
+        b"example", b"fixable", b"issue", b"spec", b"suite", b"file", b"skipped", b"more",
+        b"package", b"vulnerabilit", b"feature", b"scenario", b"step", b"run", b"assertion",
         b"item",
     ];
     starts_with_any(after, COUNTED)
@@ -161,15 +123,8 @@ pub(super) fn is_count(after: &[u8]) -> bool {
 pub(crate) fn lacks_name(text: &[u8]) -> bool {
     const BYTES_MAX: usize = 48;
     const MISSING: &[&[u8]] = &[
-        b"ndefined ",
-        b"ndeclared ",
-        b"nresolved ",
-        b"nknown ",
-        b"not found",
-        b"not find ",
-        b"n't find ",
-        b"not defined",
-        b"not resolve",
+        b"ndefined ", b"ndeclared ", b"nresolved ", b"nknown ", b"not found", b"not find ",
+        b"n't find ", b"not defined", b"not resolve",
     ];
     text.len() <= BYTES_MAX
         && is_sentence(text)

@@ -20,18 +20,10 @@ const PROGRAM: &str = "bwrap";
 
 /// Options for new namespaces, no capabilities in them, and an end together with the guard.
 const USUAL: [&str; 11] = [
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-ipc",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-    "--die-with-parent",
-    "--as-pid-1",
-    "--cap-drop",
-    "ALL",
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL",
     // For a forwarded port below 1024; the init process drops it before it starts the program.
-    "--cap-add",
-    "CAP_NET_BIND_SERVICE",
+    "--cap-add", "CAP_NET_BIND_SERVICE",
 ];
 /// Maximum number of attempts to create namespaces.
 const TRIES_MAX: u32 = 3;

@@ -20,12 +20,7 @@ const CREATING: [&str; 5] =
 /// Phrases with which programs say that a hidden file is missing. They may be as vague as this,
 /// because the named path has to exist for the operator.
 const MISSING: [&str; 7] = [
-    "no such file",
-    "nosuchfile",
-    "not found",
-    "cannot find",
-    "does not exist",
-    "can't open",
+    "no such file", "nosuchfile", "not found", "cannot find", "does not exist", "can't open",
     "nonexistent",
 ];
 /// The part of a line that marks it as a warning, which does not end a program.

@@ -9,18 +9,8 @@ use super::{PrivateFolder, Wall};
 
 /// Secrets of the system, the sockets of its services, and shared temporary files.
 const HIDDEN: [&str; 12] = [
-    "/home",
-    "/root",
-    "/run",
-    "/tmp",
-    "/var/tmp",
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/sudoers.d",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/var/lib/docker",
-    "/var/lib/mysql",
+    "/home", "/root", "/run", "/tmp", "/var/tmp", "/etc/shadow", "/etc/gshadow", "/etc/sudoers.d",
+    "/etc/ssh", "/etc/ssl/private", "/var/lib/docker", "/var/lib/mysql",
 ];
 
 /// Folders of the root directory that belong to the system. The others hold data of people:

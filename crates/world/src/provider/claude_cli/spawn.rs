@@ -55,11 +55,9 @@ impl ClaudeSettings {
     ) -> Launch {
         let mut launch = program::build_launch(&self.guard, &self.program, assignment);
         launch.arguments = self.build_arguments(assignment, thread);
-        launch.environment.extend(program::filter_environment(
-            &self.environment,
-            assignment,
-            CREDENTIALS,
-        ));
+        launch
+            .environment
+            .extend(program::filter_environment(&self.environment, assignment, CREDENTIALS));
         launch.environment.extend(self.build_environment());
         launch.wall = self.build_wall(assignment);
         launch

@@ -46,11 +46,9 @@ impl CodexSettings {
         for setting in self.build_configuration(assignment) {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
         }
-        launch.environment.extend(program::filter_environment(
-            &self.environment,
-            assignment,
-            CREDENTIALS,
-        ));
+        launch
+            .environment
+            .extend(program::filter_environment(&self.environment, assignment, CREDENTIALS));
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());

@@ -10,25 +10,12 @@ use crate::commands::{base_name, list_programs};
 
 /// Options whose value is a file that is loaded first.
 const LOADING_OPTIONS: [&str; 10] = [
-    "-r",
-    "--require",
-    "--import",
-    "--loader",
-    "--experimental-loader",
-    "--preload",
-    "--setupFiles",
-    "--setupFilesAfterEnv",
-    "--globalSetup",
-    "--bootstrap",
+    "-r", "--require", "--import", "--loader", "--experimental-loader", "--preload",
+    "--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "--bootstrap",
 ];
 /// Keys of a runner's settings whose values are such files.
 const LOADING_KEYS: [&str; 7] = [
-    "setupFiles",
-    "setupFilesAfterEnv",
-    "globalSetup",
-    "globalTeardown",
-    "require",
-    "bootstrap",
+    "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "require", "bootstrap",
     "preload",
 ];
 /// Extensions of programs. The runner adds the first six if there is none.
@@ -37,11 +24,7 @@ const ADDED: usize = 6;
 
 /// Beginnings of the names of files that hold a runner's settings.
 const RUNNER_SETTINGS: [&str; 6] = [
-    "jest.config.",
-    "vitest.config.",
-    "vitest.workspace.",
-    ".mocharc.",
-    "playwright.config.",
+    "jest.config.", "vitest.config.", "vitest.workspace.", ".mocharc.", "playwright.config.",
     "bunfig.",
 ];
 

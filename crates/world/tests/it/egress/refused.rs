@@ -38,16 +38,8 @@ async fn an_address_is_refused_in_every_spelling() {
     let port = service.port();
     let stage = Stage::new(allowing(&[format!("localhost:{port}")]));
     let spelt = [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0x7f000001",
-        "0177.0.0.1",
-        "0",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "[::]",
-        "127.0.0.1.",
+        "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "[::1]",
+        "[::ffff:127.0.0.1]", "[::]", "127.0.0.1.",
     ];
     for host in spelt {
         let answer = stage.tunnel(&format!("{host}:{port}")).await.unwrap_err();

@@ -61,9 +61,7 @@ impl BrowseSheet {
     fn push_list(&mut self, board: &BrowseBoard) {
         let count = board.cards.len();
         self.push_title(&words::render_count(
-            count,
-            "question waits for you",
-            "questions wait for you",
+            count, "question waits for you", "questions wait for you",
         ));
         if !board.held {
             self.push_dim("Nothing is running; answers take effect at the next start.");

@@ -70,16 +70,8 @@ fn is_not_built(line: &[u8]) -> bool {
 /// Returns whether a line ends as only those of a test runner do.
 fn closes_as_runner(line: &[u8]) -> bool {
     const CLOSINGS: &[&[u8]] = &[
-        b" ... FAILED",
-        b" --- FAILED",
-        b" ... FAIL",
-        b" ... ERROR",
-        b") FAILED",
-        b"<<< FAILURE!",
-        b"<<< ERROR!",
-        b"*** FAILED ***",
-        b"| FAIL |",
-        b" (FAILED - 1)",
+        b" ... FAILED", b" --- FAILED", b" ... FAIL", b" ... ERROR", b") FAILED", b"<<< FAILURE!",
+        b"<<< ERROR!", b"*** FAILED ***", b"| FAIL |", b" (FAILED - 1)",
     ];
     // `ClientTest > answers 500 FAILED`, but not `> Task :test FAILED`.
     let named = line.ends_with(b" FAILED") && find(line, b" > ").is_some() && line[0] != b'>';
@@ -115,28 +107,9 @@ fn counts_failures(line: &[u8]) -> bool {
     const AFTER: &[&[u8]] = &[b"failed", b"failing", b"failure", b"failures"];
     const BEFORE: &[&[u8]] = &[b"fail", b"failed", b"failures", b"errors"];
     const COUNTED: &[&[u8]] = &[
-        b"Executed",
-        b"passed",
-        b"passing",
-        b"test",
-        b"tests",
-        b"Tests",
-        b"spec",
-        b"specs",
-        b"example",
-        b"examples",
-        b"total",
-        b"skipped",
-        b"assertions",
-        b"runs",
-        b"in",
-        b"Assertions",
-        b"scenario",
-        b"scenarios",
-        b"completed",
-        b"Passed",
-        b"run",
-        b"pass",
+        b"Executed", b"passed", b"passing", b"test", b"tests", b"Tests", b"spec", b"specs",
+        b"example", b"examples", b"total", b"skipped", b"assertions", b"runs", b"in",
+        b"Assertions", b"scenario", b"scenarios", b"completed", b"Passed", b"run", b"pass",
     ];
     let words = line.split(|b| !b.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let (mut before, mut previous): (&[u8], &[u8]) = (b"", b"");

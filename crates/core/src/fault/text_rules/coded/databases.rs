@@ -87,14 +87,8 @@ pub(super) fn classify_sqlite(text: &[u8]) -> Option<Code> {
         b"Error: near line ",
     ];
     const LEFT_TO_WORDS: [&[u8]; 8] = [
-        b" locked",
-        b"readonly",
-        b"I/O error",
-        b" disk ",
-        b"memory",
-        b"not a database",
-        b"not authorized",
-        b"prohibited",
+        b" locked", b"readonly", b"I/O error", b" disk ", b"memory", b"not a database",
+        b"not authorized", b"prohibited",
     ];
     let opening = OPENINGS.iter().find(|opening| text.starts_with(opening))?;
     let said = &text[opening.len()..];

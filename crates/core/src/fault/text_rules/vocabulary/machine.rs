@@ -46,10 +46,7 @@ pub(super) static RULES: &[PhraseRule] = &[
         code: Code::EnvDiskFull,
         narrow: true,
         phrases: &[
-            "disk usage exceeded",
-            "flood-stage",
-            "flood stage",
-            "disk watermark",
+            "disk usage exceeded", "flood-stage", "flood stage", "disk watermark",
             "disk quota exceeded",
         ],
     },

@@ -12,12 +12,8 @@ pub(super) static RULES: &[PhraseRule] = &[
         code: Code::ToolRateLimit,
         narrow: true,
         phrases: &[
-            "abuse detection",
-            "too many requests",
-            "toomanyrequests",
-            "pull rate limit",
-            "rate limit reached",
-            "secondary rate limit",
+            "abuse detection", "too many requests", "toomanyrequests", "pull rate limit",
+            "rate limit reached", "secondary rate limit",
         ],
     },
     PhraseRule {
@@ -258,10 +254,7 @@ pub(super) static RULES: &[PhraseRule] = &[
         code: Code::EnvConnection,
         narrow: false,
         phrases: &[
-            "failed to download",
-            "failed to fetch",
-            "could not be reached",
-            "cannot be reached",
+            "failed to download", "failed to fetch", "could not be reached", "cannot be reached",
         ],
     },
     PhraseRule {
