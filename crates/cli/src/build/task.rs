@@ -28,31 +28,11 @@ const HOUSE_BYTES_MAX: usize = 32 * 1024;
 /// Paths that determine how the project is checked, built, published and maintained. A task may change them
 /// only with a person's approval, or if its scope names them.
 pub(super) const DECIDING: [&str; 25] = [
-    FILE,
-    "*/**/unstuck.toml",
-    "jobs/*.md",
-    ".gitmodules",
-    ".github/workflows",
-    ".github/actions",
-    ".gitlab-ci.yml",
-    ".gitlab",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".woodpecker.yml",
-    ".drone.yml",
-    ".travis.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "Jenkinsfile",
-    ".ci",
-    ".githooks",
-    ".husky",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    "lefthook.yaml",
-    ".lefthook.yml",
-    ".lefthook",
+    FILE, "*/**/unstuck.toml", "jobs/*.md", ".gitmodules", ".github/workflows", ".github/actions",
+    ".gitlab-ci.yml", ".gitlab", ".circleci", ".buildkite", ".woodpecker", ".woodpecker.yml",
+    ".drone.yml", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "Jenkinsfile",
+    ".ci", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
+    ".lefthook.yml", ".lefthook",
 ];
 
 /// Returns the task for the engine, with its account and the actions after its checks.

@@ -119,12 +119,8 @@ fn a_failure_of_ours_is_internal_and_says_so_without_details() {
 fn six_open_questions_hold_up_no_other_script() {
     let stage = Project::new();
     let codes = [
-        "AUTH_EXPIRED",
-        "AUTH_INVALID",
-        "TOOL_ACCESS_DENIED",
-        "PERMISSION_COMMAND_BLOCKED",
-        "TOOL_QUOTA",
-        "AUTH_MISSING",
+        "AUTH_EXPIRED", "AUTH_INVALID", "TOOL_ACCESS_DENIED", "PERMISSION_COMMAND_BLOCKED",
+        "TOOL_QUOTA", "AUTH_MISSING",
     ];
     for code in codes {
         let script = format!("unstuck fail --code {code}");

@@ -68,16 +68,8 @@ fn text_after_prefix<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
 
 /// Prefixes of lines that runners print after the failure.
 const AFTERWARDS: &[&str] = &[
-    "make:",
-    "make[",
-    "Ran ",
-    "FAILED (",
-    "npm error",
-    "npm ERR!",
-    "error: test failed, to rerun",
-    "error: could not compile",
-    "error: Recipe",
-    "note: run with",
+    "make:", "make[", "Ran ", "FAILED (", "npm error", "npm ERR!", "error: test failed, to rerun",
+    "error: could not compile", "error: Recipe", "note: run with",
 ];
 /// Words of a line that reports a failure.
 const FAILURE_WORDS: &[&str] =

@@ -73,9 +73,7 @@ fn add_build_routes(api: ApiRouter) -> ApiRouter {
     )
     .add_operation(
         ApiOperation::get(
-            "/api/v1/builds/{build}/runs",
-            "listRuns",
-            "The runs of a build, by task",
+            "/api/v1/builds/{build}/runs", "listRuns", "The runs of a build, by task",
         )
         .with_query::<ApiListQuery>()
         .with_response::<Listed<RunRow>>(200, "Some of them.")

@@ -31,26 +31,11 @@ fn part() -> impl Strategy<Value = String> {
 
 fn address() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
-        "/api/v1/questions",
-        "/api/v1/questions/0",
-        "/api/v1/questions/0/answer",
-        "/api/v1/builds",
-        "/api/v1/builds/b0",
-        "/api/v1/builds/b0/tasks",
-        "/api/v1/builds/b0/report",
-        "/",
-        "/work",
-        "/work/shop/0",
-        "/work/shop/0/tasks/0",
-        "/q/shop/0",
-        "/login",
-        "/api/v1/jobs",
-        "/api/v1/problems",
-        "/api/v1/builds/b0/problems",
-        "/api/v1/sessions",
-        "/api/v1/sessions/0",
-        "/api/v1/sessions/0/failures",
-        "/metrics",
+        "/api/v1/questions", "/api/v1/questions/0", "/api/v1/questions/0/answer", "/api/v1/builds",
+        "/api/v1/builds/b0", "/api/v1/builds/b0/tasks", "/api/v1/builds/b0/report", "/", "/work",
+        "/work/shop/0", "/work/shop/0/tasks/0", "/q/shop/0", "/login", "/api/v1/jobs",
+        "/api/v1/problems", "/api/v1/builds/b0/problems", "/api/v1/sessions", "/api/v1/sessions/0",
+        "/api/v1/sessions/0/failures", "/metrics",
     ])
     .prop_map(str::to_owned);
     let made =

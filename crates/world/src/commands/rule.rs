@@ -243,20 +243,9 @@ mod tests {
     #[test]
     fn what_would_take_everything_is_told_from_what_would_not() {
         for text in [
-            "rm -rf /",
-            "rm -fr ~",
-            "rm -r -f ~/",
-            "rm -rf /*",
-            "rm -rf \"$HOME\"",
-            "rm -rf /usr/",
-            "rm --recursive ${HOME}/*",
-            "rm -rf ..",
-            "rm -rf ../..",
-            "dd if=x of=/dev/sda",
-            "cat x > /dev/nvme0n1",
-            "chmod -R 777 /",
-            "kill -9 -1",
-            "cp x /dev/sdb",
+            "rm -rf /", "rm -fr ~", "rm -r -f ~/", "rm -rf /*", "rm -rf \"$HOME\"", "rm -rf /usr/",
+            "rm --recursive ${HOME}/*", "rm -rf ..", "rm -rf ../..", "dd if=x of=/dev/sda",
+            "cat x > /dev/nvme0n1", "chmod -R 777 /", "kill -9 -1", "cp x /dev/sdb",
         ] {
             assert!(is_destructive(text), "{text}");
         }

@@ -60,15 +60,9 @@ pub(crate) const REMOVED: [&str; 21] = [
 const SETTINGS: [&str; 10] = [
     "core.fsmonitor=false",
     // The index is copied, and a split one would be copied only in part.
-    "core.splitIndex=false",
-    "core.hooksPath=/dev/null",
-    "core.quotePath=false",
-    "core.trustctime=true",
-    "core.checkStat=default",
-    "diff.external=",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "submodule.recurse=false",
+    "core.splitIndex=false", "core.hooksPath=/dev/null", "core.quotePath=false",
+    "core.trustctime=true", "core.checkStat=default", "diff.external=", "gc.auto=0",
+    "maintenance.auto=false", "submodule.recurse=false",
 ];
 
 /// A git command that is being built.

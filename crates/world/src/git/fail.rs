@@ -15,15 +15,8 @@ use crate::process::OutputExcerpt;
 
 /// Beginnings of lines in which git or a remote reports progress.
 const PROGRESS: [&str; 9] = [
-    "Enumerating objects",
-    "Counting objects",
-    "Delta compression using",
-    "Compressing objects",
-    "Writing objects",
-    "Total ",
-    "Resolving deltas",
-    "Unpacking objects",
-    "Checking connectivity",
+    "Enumerating objects", "Counting objects", "Delta compression using", "Compressing objects",
+    "Writing objects", "Total ", "Resolving deltas", "Unpacking objects", "Checking connectivity",
 ];
 
 /// The purpose of a git command, which decides the error code of its failure.

@@ -211,11 +211,8 @@ mod tests {
     fn a_request_goes_to_a_host_that_the_rule_names() {
         assert!(rule().allows_url("https://a.example/x"));
         for url in [
-            "https://b.example/x",
-            "https://a.example:8443/x",
-            "https://a.example@b.example/",
-            "file:///etc",
-            "a.example",
+            "https://b.example/x", "https://a.example:8443/x", "https://a.example@b.example/",
+            "file:///etc", "a.example",
         ] {
             assert!(!rule().allows_url(url), "{url}");
         }

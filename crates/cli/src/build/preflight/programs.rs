@@ -161,13 +161,8 @@ mod tests {
         let root = folder.path();
         std::fs::write(root.join("check.sh"), "").unwrap();
         for fine in [
-            "sh check.sh",
-            "CI=1 sh -c 'cd x && ls'",
-            "true && ! grep -q x y",
-            "$TOOL x",
-            "./check.sh",
-            "cat a | sort > b",
-            "",
+            "sh check.sh", "CI=1 sh -c 'cd x && ls'", "true && ! grep -q x y", "$TOOL x",
+            "./check.sh", "cat a | sort > b", "",
         ] {
             assert_eq!(look(root, &[], &[fine]), [], "{fine}");
         }

@@ -1,5 +1,6 @@
 //! Lists the open questions, oldest first.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use unstuck_core::question::QuestionOption;
@@ -65,11 +66,19 @@ fn write_question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) 
     let column = id.chars().count().max(INDENT - 2) + 2;
     let rest = wrap_text(&format!("· {}", facts.join(" · ")), column, width);
     writeln!(out, "{TITLE}{id:2}  {kind}{TITLE:#} {DIM}{rest}{DIM:#}")?;
-    writeln!(out, "{:INDENT$}{}", "", wrap_text(&row.text.problem, INDENT, width))?;
+    writeln!(out, "{:INDENT$}{}", "", wrap_text(&render_problem(row), INDENT, width))?;
     if asked.is_open() {
         write_choices(out, row, width)?;
     }
     Ok(())
+}
+
+/// Returns the problem of a question; what waited when it was asked is left out once it has ended.
+pub(super) fn render_problem(row: &QuestionRow) -> Cow<'_, str> {
+    match row.status {
+        QuestionStatus::Pending => Cow::Borrowed(&row.text.problem),
+        _ => Cow::Owned(row.text.problem_when_ended()),
+    }
 }
 
 /// Writes the command word of each choice, with its label.

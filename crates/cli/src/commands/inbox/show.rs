@@ -94,7 +94,7 @@ impl InboxQuestionPage<'_> {
             );
             writeln!(out, "{DIM}{waits}{DIM:#}")?;
         }
-        writeln!(out, "\n{}", wrap_text(&row.text.problem, 0, self.width))
+        writeln!(out, "\n{}", wrap_text(&list::render_problem(row), 0, self.width))
     }
 
     fn write_attempts(&self, out: &mut impl Write) -> io::Result<()> {

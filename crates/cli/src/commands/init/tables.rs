@@ -250,11 +250,7 @@ pub(super) const BY_PRODUCTS: &[LanguageRow] = &[
 
 /// Files that determine what runs elsewhere with credentials of its own: a person is asked before a change.
 pub(super) const PIPELINES: &[&str] = &[
-    ".github/workflows/**",
-    ".circleci/**",
-    ".gitlab-ci.yml",
-    "Jenkinsfile",
-    "azure-pipelines.yml",
+    ".github/workflows/**", ".circleci/**", ".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
 ];
 

@@ -12,15 +12,8 @@ use crate::project::Project;
 
 /// Events that tell of a failure, or of work that does not go on because of one.
 const FAILURES: [&str; 9] = [
-    "run.fault",
-    "run.failed",
-    "run.paused",
-    "task.failed",
-    "task.parked",
-    "task.backing_off",
-    "agent.retrying",
-    "agent.waiting_for_input",
-    "gate.waiting",
+    "run.fault", "run.failed", "run.paused", "task.failed", "task.parked", "task.backing_off",
+    "agent.retrying", "agent.waiting_for_input", "gate.waiting",
 ];
 
 /// Nothing is waited for or tried twice, and as many questions may be open as there are codes.

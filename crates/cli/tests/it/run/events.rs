@@ -30,10 +30,7 @@ fn retries_questions_pauses_and_answers_are_events() {
     let ran = stage.run(&["run", "write a", "--json", "--max-wait", "0"]).exits(4);
     let told = events(&ran.stdout);
     let [fault, retrying, asked, parked, paused] = [
-        "run.fault",
-        "agent.retrying",
-        "agent.waiting_for_input",
-        "task.parked",
+        "run.fault", "agent.retrying", "agent.waiting_for_input", "task.parked",
         "agent.build_paused",
     ]
     .map(|name| at(&told, name));

@@ -229,10 +229,7 @@ fn classify_cloud(name: &[u8]) -> Option<Code> {
         ]) || ends(&[
             b"InstanceState", b"ForResourceType", b"CapabilitiesNotMet", b"NameInvalid",
         ]) || ends(&[
-            b"InsufficientCapabilities",
-            b"ChangeNotAllowed",
-            b"Disabled",
-            b"PolicyDocument",
+            b"InsufficientCapabilities", b"ChangeNotAllowed", b"Disabled", b"PolicyDocument",
         ]) || name.starts_with(b"NoSuch")
             || has(&[b"CannotBeDeleted", b"NotFound.", b"Unsupported", b"InvalidTemplate"]) =>
         {

@@ -93,9 +93,7 @@ fn a_task_file_says_everything_about_its_task() {
 fn a_name_a_title_and_a_goal_are_found_in_what_is_there() {
     let table = [
         (
-            "a/001-add-timeouts.md",
-            "Do it.\nAll of it.\n\nLater.",
-            "Add timeouts",
+            "a/001-add-timeouts.md", "Do it.\nAll of it.\n\nLater.", "Add timeouts",
             "Do it.\nAll of it.",
         ),
         ("x.md", "# Task: Login\n\nFix it.\n", "Login", "Fix it."),

@@ -291,14 +291,8 @@ pub(super) fn classify_running(rest: &[u8]) -> LineRole {
 /// Returns whether a shell reports how a process died: `6670 Segmentation fault      ./app`.
 fn is_death(rest: &[u8]) -> bool {
     const WAYS: &[&[u8]] = &[
-        b"Aborted",
-        b"Segmentation fault",
-        b"Killed",
-        b"Bus error",
-        b"Illegal instruction",
-        b"Floating point exception",
-        b"Terminated",
-        b"Trace/breakpoint trap",
+        b"Aborted", b"Segmentation fault", b"Killed", b"Bus error", b"Illegal instruction",
+        b"Floating point exception", b"Terminated", b"Trace/breakpoint trap",
     ];
     let rest = rest.trim_ascii_start();
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();

@@ -84,9 +84,7 @@ impl ServiceClient {
         let url = build_url(base_url, vendor)?;
         Ok(Self {
             client: build_client_through(
-                &settings.proxies,
-                settings.deadlines.connect,
-                vendor.name,
+                &settings.proxies, settings.deadlines.connect, vendor.name,
             )?,
             url,
             headers: build_headers(settings, vendor)?,

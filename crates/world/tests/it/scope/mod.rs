@@ -75,18 +75,9 @@ fn nothing_leaves_the_worktree() {
     symlink("round", stage.root.join("src/round")).unwrap();
     fs::hard_link(&out, stage.root.join("src/second-name")).unwrap();
     let paths = [
-        "../outside",
-        "src/../../outside",
-        "/etc/passwd",
-        "src/file-link",
-        "src/folder-link/outside",
-        "src/folder-link/new",
-        "src/dangling",
-        "src/round",
-        ".git/config",
-        ".GIT/config",
-        "src/.git/hooks/x",
-        ".unstuck/state.db",
+        "../outside", "src/../../outside", "/etc/passwd", "src/file-link",
+        "src/folder-link/outside", "src/folder-link/new", "src/dangling", "src/round",
+        ".git/config", ".GIT/config", "src/.git/hooks/x", ".unstuck/state.db",
     ];
     for path in paths {
         for admitted in [stage.write(path), stage.read(path)] {

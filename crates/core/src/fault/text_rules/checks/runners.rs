@@ -81,21 +81,10 @@ fn closes_as_runner(line: &[u8]) -> bool {
 /// Returns whether a line has a mark that only test runners print.
 fn has_runner_mark(line: &[u8]) -> bool {
     const MARKS: &[&[u8]] = &[
-        b" stdout ----",
-        b" stderr ----",
-        b"short test summary info",
-        b"= FAILURES =",
-        b"= ERRORS =",
-        b"+ Timeout +",
-        b"- Captured ",
-        b"***Failed",
-        b"***Timeout",
-        b"***Exception",
-        b"Failed Tests",
-        b"Failed Suites",
-        b"Unhandled Errors",
-        b"There are test failures",
-        b"\"Action\":\"fail\"",
+        b" stdout ----", b" stderr ----", b"short test summary info", b"= FAILURES =",
+        b"= ERRORS =", b"+ Timeout +", b"- Captured ", b"***Failed", b"***Timeout",
+        b"***Exception", b"Failed Tests", b"Failed Suites", b"Unhandled Errors",
+        b"There are test failures", b"\"Action\":\"fail\"",
     ];
     MARKS.iter().any(|mark| find(line, mark).is_some())
 }

@@ -80,11 +80,8 @@ pub(super) fn classify_redis(text: &[u8]) -> Option<Code> {
 /// Classifies `Runtime error near line 4: … (19)`: SQLite's message about a statement with its result code.
 pub(super) fn classify_sqlite(text: &[u8]) -> Option<Code> {
     const OPENINGS: [&[u8]; 5] = [
-        b"Error: in prepare, ",
-        b"Error: stepping, ",
-        b"Parse error near line ",
-        b"Runtime error near line ",
-        b"Error: near line ",
+        b"Error: in prepare, ", b"Error: stepping, ", b"Parse error near line ",
+        b"Runtime error near line ", b"Error: near line ",
     ];
     const LEFT_TO_WORDS: [&[u8]; 8] = [
         b" locked", b"readonly", b"I/O error", b" disk ", b"memory", b"not a database",
