@@ -42,6 +42,6 @@ fn start_watcher(stage: &Project) -> RunningProgram {
 /// Ctrl-C, and the exit code that the watcher ends with.
 fn interrupt(mut watcher: RunningProgram) -> Option<i32> {
     watcher.signal(Signal::INT);
-    watcher.read_until("ending");
+    watcher.read_until("Stopping");
     watcher.wait().code()
 }
