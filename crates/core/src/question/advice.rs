@@ -179,16 +179,12 @@ const fn transient_advice(code: Option<Code>) -> (Decision, &'static str) {
 /// Returns the advice for a script that fails.
 const fn script_advice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
     match (code, reason) {
-        (Some(Code::LogicPhaseViolation), Reason::RepairBudgetExhausted { repairs: 0 }) => (
-            Decision::ProvideCredentials,
-            "Please fix the script or change its phase in the settings, then let me run it again.",
-        ),
         (Some(Code::ToolMissing), Reason::RepairBudgetExhausted { repairs: 0 }) => (
-            Decision::ProvideCredentials,
+            Decision::TryAgain,
             "Please install the program or fix the script, then let me run it again.",
         ),
         (_, Reason::RepairBudgetExhausted { repairs: 0 }) => {
-            (Decision::ProvideCredentials, "Please fix the script, then let me run it again.")
+            (Decision::TryAgain, "Please fix the script, then let me run it again.")
         }
         _ => (Decision::ProvideGuidance, HINT),
     }

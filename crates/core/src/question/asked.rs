@@ -2,9 +2,8 @@
 
 use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Reason, Risk};
 use crate::fault::{Class, Code, Work};
-use crate::plan::WorkPhase;
 use crate::text::{
-    CommandEnd, VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
+    VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
 };
 use crate::time::Span;
 
@@ -53,10 +52,6 @@ pub struct QuestionFacts<'a> {
     pub setup_ended: Option<&'a str>,
     /// The result of a check that exceeded its time limit before the work began.
     pub check_ended: Option<&'a str>,
-    /// The end of the command that `what` names.
-    pub command_end: Option<CommandEnd<'a>>,
-    /// The phase of work that may not act, if it requested the action that `action_key` names.
-    pub phase: Option<WorkPhase>,
     /// The access that the sandbox denied to a check or a hook, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
@@ -144,8 +139,6 @@ impl<'a> QuestionFacts<'a> {
             raise: None,
             setup_ended: None,
             check_ended: None,
-            command_end: None,
-            phase: None,
             kept: None,
             why: None,
             is_expected: false,
@@ -213,7 +206,7 @@ pub(super) fn explain_asking(asked: &QuestionFacts<'_>) -> Option<String> {
             format!("I waited for {}, and that did not help.", span_words(waited))
         }
         Reason::RepairBudgetExhausted { repairs: 0 } => {
-            "No AI helper is set up to repair it, so I am asking you right away.".to_owned()
+            "No repairs are set up for it, so I am asking you right away.".to_owned()
         }
         Reason::RepairBudgetExhausted { repairs } => {
             format!("I repaired it {}, and it still fails.", times_phrase(repairs))

@@ -98,7 +98,6 @@ impl QuestionKind {
                 Decision::SimplerVersion,
                 Decision::SkipFeature,
                 Decision::TryAgain,
-                Decision::ProvideCredentials,
             ],
             Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
             Self::Ours | Self::Passing => &[Decision::TryAgain, Decision::SkipFeature],

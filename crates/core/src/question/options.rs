@@ -87,7 +87,7 @@ impl RaisedLimit {
 pub fn build_options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<QuestionOption> {
     let choice = |&value: &Decision| QuestionOption {
         value,
-        label: format!("{}{}", context.label(kind, value), context.label_scope(kind)),
+        label: format!("{}{}", option_label(value), context.label_scope(kind)),
         description: context.describe_option(kind, value),
         guidance: None,
     };
@@ -126,14 +126,6 @@ pub(super) const fn option_label(decision: Decision) -> &'static str {
 }
 
 impl OptionsContext<'_> {
-    /// Returns the text of the button for this case, without the number of tasks.
-    const fn label(&self, kind: QuestionKind, decision: Decision) -> &'static str {
-        match (kind, decision) {
-            (QuestionKind::Choice, Decision::ProvideCredentials) => "I have fixed it, run it again",
-            _ => option_label(decision),
-        }
-    }
-
     /// Returns the decisions that fit the case, in the order in which they are offered.
     fn offered_decisions(&self, kind: QuestionKind) -> &'static [Decision] {
         use Decision as D;
@@ -161,8 +153,7 @@ impl OptionsContext<'_> {
         use Decision as D;
         let repairs = !matches!(self.reason, Reason::RepairBudgetExhausted { repairs: 0 });
         match self.work {
-            Work::Job if self.passing => &[D::TryAgain, D::SkipFeature],
-            Work::Job if !repairs => &[D::ProvideCredentials, D::TryAgain, D::SkipFeature],
+            Work::Job if self.passing || !repairs => &[D::TryAgain, D::SkipFeature],
             Work::Job => &[D::ProvideGuidance, D::TryAgain, D::SkipFeature],
             Work::Task if self.passing => &[D::TryAgain, D::ProvideGuidance, D::SkipFeature],
             Work::Task if self.agent_options.is_empty() => {
@@ -281,9 +272,6 @@ impl OptionsContext<'_> {
         let scope = self.scope_phrase();
         let left_out = self.skipped_work_phrase();
         match decision {
-            Decision::ProvideCredentials if kind == QuestionKind::Choice => {
-                format!("I run it again{scope} with your change, right away.")
-            }
             Decision::ProvideCredentials => {
                 format!(
                     "I continue where I stopped{scope}, and I see at once whether it works now."

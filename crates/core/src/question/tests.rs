@@ -175,7 +175,7 @@ fn attempts_are_counted_as_they_ran() {
         (Reason::AttemptsUsedUp { tried: 4, ways: 2 }, "four times, in two different ways"),
         (Reason::AttemptsUsedUp { tried: 4, ways: 4 }, "I tried four different ways"),
         (Reason::MaxRetriesExceeded { retries: 5 }, "five more times"),
-        (Reason::RepairBudgetExhausted { repairs: 0 }, "No AI helper is set up to repair it"),
+        (Reason::RepairBudgetExhausted { repairs: 0 }, "No repairs are set up for it"),
         (Reason::RepairBudgetExhausted { repairs: 3 }, "I repaired it three times"),
     ];
     for (reason, said) in cases {
@@ -205,21 +205,14 @@ fn the_choices_fit_the_case() {
     let ctx = context();
     let job = OptionsContext { work: Work::Job, ..ctx };
     let unrepaired = Reason::RepairBudgetExhausted { repairs: 0 };
-    let cases: [(OptionsContext<'_>, &[Decision]); 5] = [
+    let cases: [(OptionsContext<'_>, &[Decision]); 4] = [
         (
             OptionsContext { passing: true, ..ctx },
             &[D::TryAgain, D::ProvideGuidance, D::SkipFeature],
         ),
         (OptionsContext { passing: true, ..job }, &[D::TryAgain, D::SkipFeature]),
         (job, &[D::ProvideGuidance, D::TryAgain, D::SkipFeature]),
-        (
-            OptionsContext { reason: unrepaired, ..job },
-            &[D::ProvideCredentials, D::TryAgain, D::SkipFeature],
-        ),
-        (
-            OptionsContext { reason: unrepaired, passing: true, ..job },
-            &[D::TryAgain, D::SkipFeature],
-        ),
+        (OptionsContext { reason: unrepaired, ..job }, &[D::TryAgain, D::SkipFeature]),
     ];
     for (context, expected) in cases {
         assert_eq!(values(QuestionKind::Choice, &context), expected);

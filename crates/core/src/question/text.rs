@@ -12,7 +12,6 @@ use super::asked::{attempt_lines, explain_asking};
 use super::options::{QuestionOption, build_options, option_label};
 use super::{Decision, OtherWork, QuestionFacts, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
-use crate::plan::WorkPhase;
 use crate::text::{
     Obstacle, QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks,
     describe_obstacle, name_in_sentence, quote_title, quote_words, span_words, work_noun,
@@ -171,9 +170,6 @@ impl ProblemText<'_> {
                         self.previous_answer()
                     ));
                 }
-                if let (Code::LogicPhaseViolation, Some(phase)) = (code, asked.phase) {
-                    return Some(self.describe_phase(phase));
-                }
                 if asked.risk.is_action() {
                     return Some(self.describe_irreversible());
                 }
@@ -192,7 +188,6 @@ impl ProblemText<'_> {
                     logged_in: asked.login.is_some(),
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
-                    command_end: asked.command_end,
                     kept: asked.kept,
                     why: asked.why,
                     again: asked.reason.is_repeated(),
@@ -226,15 +221,6 @@ impl ProblemText<'_> {
         format!(
             "The AI helper wants to {does} that cannot be undone, and no rule here allows it{what}.{key}"
         )
-    }
-
-    /// Describes an action that was requested in a phase that must not act.
-    fn describe_phase(&self, phase: WorkPhase) -> String {
-        let title = capitalize_first(&first_title(self.asked));
-        let phase = phase.as_str();
-        let key = self.asked.action_key.and_then(|key| quote_words(key, VALUE_CHARS_MAX));
-        let key = key.map_or_else(String::new, |key| format!(" (key {key})"));
-        format!("{title} may only {phase} (phase “{phase}”), but it called “unstuck mutate”{key}.")
     }
 
     fn describe_outside(&self) -> String {

@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::engine::{BuildState, Question, Rule, State, Subject, Task, TaskId, TaskStateKind};
 use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
-use crate::plan::WorkPhase;
 use crate::policy::Amount;
 use crate::question::{
     Decision, OtherWork, QuestionFacts, QuestionText, Reason, Risk, TriedAttempt, build_text,
     operator_text as operator,
 };
 use crate::text::{
-    CommandEnd, agent_service, missing_program, provider_display_name, service_at,
-    service_of_variable, telling_line,
+    agent_service, missing_program, provider_display_name, service_at, service_of_variable,
 };
 use crate::time::{Span, Time};
 
@@ -80,8 +78,6 @@ fn with_question_facts<T>(
         raise: raise.as_ref(),
         setup_ended: hints.setup_ended,
         check_ended: hints.check_ended,
-        command_end: hints.command_end,
-        phase: hints.phase,
         kept: hints.kept,
         why: hints.why,
         is_expected: hints.is_expected,
@@ -271,8 +267,6 @@ struct QuestionHints<'a> {
     login: Option<&'a str>,
     setup_ended: Option<&'a str>,
     check_ended: Option<&'a str>,
-    command_end: Option<CommandEnd<'a>>,
-    phase: Option<WorkPhase>,
     kept: Option<&'a str>,
     why: Option<&'a str>,
     is_expected: bool,
@@ -351,15 +345,8 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             }
         }
         Some(Kind::OperationTimeout(of)) => QuestionHints::from_name(&of.operation),
-        Some(Kind::LogicError(of)) => QuestionHints {
-            command_end: of.exit.map(|exit| CommandEnd { exit, said: telling_line(message) }),
-            ..QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
-        },
-        Some(Kind::LogicPhaseViolation(of)) => {
-            let task = question.tasks.first().and_then(|id| state.task(*id));
-            // Without an action it is a failure that a script stated.
-            let phase = of.step.as_ref().and_then(|_| task?.spec.phase);
-            QuestionHints { phase, action_key: of.step.as_deref(), ..QuestionHints::default() }
+        Some(Kind::LogicError(of)) => {
+            QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
         }
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {

@@ -21,23 +21,12 @@ pub struct Obstacle<'a> {
     pub setup_ended: Option<&'a str>,
     /// The result of a check that exceeded its time limit before the work began.
     pub check_ended: Option<&'a str>,
-    /// The end of the command that `what` names.
-    pub command_end: Option<CommandEnd<'a>>,
     /// The access that the sandbox denied to a check or a hook, as a sentence.
     pub kept: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
     /// Whether it was met more than once.
     pub again: bool,
-}
-
-/// The end of a command that failed.
-#[derive(Clone, Copy, Debug)]
-pub struct CommandEnd<'a> {
-    /// Its exit code.
-    pub exit: i32,
-    /// The line of its output that reports the failure.
-    pub said: Option<&'a str>,
 }
 
 /// Describes the obstacle in full sentences.
@@ -197,7 +186,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::BudgetExhausted => "the budget has no room for the next step.",
         Code::PreconditionInput => "the AI helper needs an answer from you before it can continue.",
         Code::LogicError if again => return named("the same error came back"),
-        Code::LogicError => return describe_failed_command(about),
+        Code::LogicError => return named("it ended in an error"),
         Code::LogicBadInput => return named("a step got input that it cannot use"),
         Code::LogicPhaseViolation => {
             return named("the work tried a step at a time when it is not allowed");
@@ -216,18 +205,6 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::InternalStore => "Unstuck could not read or write its own records.",
     };
     capitalize_first(said)
-}
-
-/// Says how the command ended, as far as known.
-fn describe_failed_command(about: &Obstacle<'_>) -> String {
-    let command = about.what.and_then(|command| quote_words(command, VALUE_CHARS_MAX));
-    let (Some(command), Some(CommandEnd { exit, said })) = (command, about.command_end) else {
-        return with_subject("it ended in an error", about.what);
-    };
-    match said.and_then(|said| quote_words(said, VALUE_CHARS_MAX)) {
-        Some(said) => format!("{command} ended with {exit}: {said}."),
-        None => format!("{command} ended with {exit}."),
-    }
 }
 
 /// Says that the work has not begun, because a setup command failed.

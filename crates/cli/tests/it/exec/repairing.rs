@@ -223,7 +223,7 @@ fn a_repair_goes_on_after_a_kill_and_is_committed_once() {
 fn without_a_fence_or_an_agent_a_person_is_asked_at_once() {
     let shop = Shop::new(&[&right()]);
     let question = shop.asks(&["--repair=off"]);
-    assert!(question.text.problem.contains("No AI helper is set up to repair it"), "{question:?}");
+    assert!(question.text.problem.contains("No repairs are set up for it"), "{question:?}");
     // A line of shell names no file.
     let shop = Shop::new(&[&right()]);
     let script = "echo \"KeyError: 'total'\" >&2; exit 1";

@@ -8,7 +8,6 @@ use crate::question::{
     BudgetFacts, Decision, DefaultAnswer, QuestionFacts, QuestionKind, QuestionText, RaiseFacts,
     RaisedLimit, Reason, Risk, TriedAttempt, build_text,
 };
-use crate::text::CommandEnd;
 use crate::time::Span;
 
 const REASONS: &[Reason] = &[
@@ -341,7 +340,6 @@ fn questions_read_like_a_colleague() {
             titles: &["Nightly report"],
             work: Work::Job,
             what: Some("sh report.sh"),
-            command_end: Some(CommandEnd { exit: 1, said: Some("KeyError: 'total'") }),
             ..QuestionFacts::new(
                 QuestionKind::Choice,
                 Some(Code::LogicError),

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{Command, EffectKind, EffectOutcome, Rule, TaskState};
-use unstuck_core::fault::{Code, Fault, Logic};
+use unstuck_core::fault::Code;
 use unstuck_core::plan::JobSpec;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell;
-use unstuck_core::text::{lint_text, our_words};
+use unstuck_core::text::lint_text;
 
 use crate::engine::story::{Stage, action, fault};
 
@@ -128,26 +128,6 @@ fn only_a_repair_that_was_started_counts_as_one() {
         let counters = stage.state.task(stage.id("j")).unwrap().counters;
         assert_eq!(counters.repairs, limit);
     }
-}
-
-#[test]
-fn a_script_that_nothing_repairs_is_fixed_by_a_person_and_runs_again() {
-    let mut stage = Stage::new();
-    stage.policy.retry.repairs = 0;
-    stage.job("j", JobSpec::default());
-    let context = Logic { step: Some("python3 bug.py".to_owned()), exit: Some(1) };
-    let message = "Traceback (most recent call last):\nZeroDivisionError: division by zero\n";
-    let fault = Arc::new(Fault::logic_error("exec:j", message, context));
-    stage.settle("j", EffectOutcome::Failed { fault, approach: None });
-    let text = tell::question_text(&stage.state, stage.question(), stage.now);
-    let ended = "“python3 bug.py” ended with 1: “ZeroDivisionError: division by zero”. No AI helper \
-                 is set up to repair it";
-    assert!(text.problem.contains(ended), "{}", text.problem);
-    assert_eq!(lint_text(&our_words(&text.problem)), [], "{}", text.problem);
-    assert_eq!(text.recommended, Some(Decision::ProvideCredentials));
-    assert_eq!(text.options[0].label, "I have fixed it, run it again");
-    stage.answer(Decision::ProvideCredentials);
-    assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }));
 }
 
 #[test]

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{Command, EffectOutcome, Event, Question};
 use unstuck_core::fault::{Auth, Code, Fault, Timeout};
-use unstuck_core::plan::{JobSpec, TaskSpec, WorkPhase};
+use unstuck_core::plan::JobSpec;
 use unstuck_core::policy::Policy;
 use unstuck_core::question::{Decision, QuestionText};
 use unstuck_core::tell;
-use unstuck_core::text::{lint_text, our_words};
 
-use crate::engine::story::{Stage, action, approach_no, fault, needing, red, task};
+use crate::engine::story::{Stage, approach_no, fault, needing, red, task};
 
 const CONTINUES: &str = " continues.";
 
@@ -198,23 +197,4 @@ fn the_first_run_of_a_firing_follows_none() {
         })
         .collect();
     assert_eq!(follows, [None]);
-}
-
-#[test]
-fn a_question_about_a_phase_names_the_work_the_phase_and_the_action() {
-    let mut stage = Stage::new();
-    stage.policy.retry.repairs = 0;
-    let (job, phase) = (Some(JobSpec::default()), Some(WorkPhase::Read));
-    let spec = TaskSpec { job, phase, title: "rd".to_owned(), ..task("rd") };
-    stage.must(Command::DefineJob { spec: Arc::new(spec) });
-    stage.must(Command::FireJob { task: stage.id("rd") });
-    let effect = stage.effect_id("rd");
-    stage.must(Command::Mutate { effect, mutation: action("k9") });
-    stage.done("rd");
-    let text = read(&stage, stage.question());
-    let told = "“rd” may only read (phase “read”), but it called “unstuck mutate” (key “k9”).";
-    assert!(text.problem.contains(told), "{}", text.problem);
-    assert_eq!(lint_text(&our_words(&text.problem)), [], "{}", text.problem);
-    assert_eq!(text.recommended, Some(Decision::ProvideCredentials));
-    assert!(text.recommended_text.contains("its phase"), "{}", text.recommended_text);
 }
