@@ -51,7 +51,7 @@ impl Project {
     /// A repository whose tasks are worked on by scripted agents.
     pub(crate) fn with_agents() -> Self {
         let mut project = Self::new();
-        project.search_path = SEARCH_PATH.to_owned();
+        SEARCH_PATH.clone_into(&mut project.search_path);
         project.home = Some(project.root.clone());
         project.write("unstuck.toml", SETTINGS);
         project.write("check.sh", CHECK);
@@ -165,7 +165,9 @@ impl Project {
     }
 
     pub(crate) fn fifos(&self, names: &[&str]) {
-        names.iter().for_each(|name| self.fifo(name));
+        for name in names {
+            self.fifo(name);
+        }
     }
 
     /// Waits until a script opens a fifo, and reads what it says until it closes it.

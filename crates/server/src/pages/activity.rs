@@ -125,14 +125,14 @@ fn make_line(
 /// Returns the style of an event's line, or `None` for an event that only matters to machines.
 fn event_mood(recorded: &RecordedEvent) -> Option<&'static str> {
     Some(match &recorded.event {
-        Event::BuildWaiting { .. } | Event::BuildPaused { .. } | Event::QuestionJoined { .. } => {
-            "asks"
-        }
         // The pause of a build is told by its own event.
         Event::QuestionAsked { question } if matches!(question.subject, Subject::Build(_)) => {
             return None;
         }
-        Event::QuestionAsked { .. } => "asks",
+        Event::BuildWaiting { .. }
+        | Event::BuildPaused { .. }
+        | Event::QuestionJoined { .. }
+        | Event::QuestionAsked { .. } => "asks",
         Event::BuildCompleted { .. }
         | Event::GatePassing { untried: false, .. }
         | Event::TaskDone { .. } => "good",

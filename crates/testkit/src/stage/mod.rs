@@ -4,7 +4,6 @@
 #![expect(
     missing_docs,
     clippy::missing_panics_doc,
-    clippy::panic,
     clippy::unwrap_used,
     reason = "all of it is test code"
 )]

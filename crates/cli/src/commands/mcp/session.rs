@@ -94,7 +94,7 @@ impl McpSessions {
                 }
                 // The holder is gone: this process becomes the holder or connects to the next one.
                 Err(error) if open.project_session.is_holder_gone(&error) => {
-                    self.reconnect().await?
+                    self.reconnect().await?;
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -84,6 +84,22 @@ struct BuildStatusRow {
     rows: Vec<TaskRow>,
 }
 
+impl BuildStatusRow {
+    /// Returns whether `unstuck resume` continues the build: it is paused by the operator, or
+    /// unfinished without a process.
+    fn needs_resume(&self) -> bool {
+        let Self { build, is_at_work, rows } = self;
+        if build.standing || is_reported_only(build, rows.first()) {
+            return false;
+        }
+        match build.state {
+            BuildState::Paused { cause } => cause == PauseCause::Person,
+            BuildState::Running | BuildState::Sleeping { .. } => !is_at_work,
+            _ => false,
+        }
+    }
+}
+
 impl ProjectStatus {
     async fn load(
         store: &dyn Store,
@@ -157,20 +173,6 @@ impl Performers {
     pub(super) fn is_performed(&self, build: &BuildRow, rows: &[TaskRow]) -> bool {
         self.is_held
             && (is_reported_only(build, rows.first()) || self.locks.is_build_locked(build.id))
-    }
-
-    /// Returns whether `unstuck resume` continues a build: it is paused by the operator, or
-    /// unfinished without a process.
-    fn needs_resume(&self, status: &BuildStatusRow) -> bool {
-        let BuildStatusRow { build, is_at_work, rows } = status;
-        if build.standing || is_reported_only(build, rows.first()) {
-            return false;
-        }
-        match build.state {
-            BuildState::Paused { cause } => cause == PauseCause::Person,
-            BuildState::Running | BuildState::Sleeping { .. } => !is_at_work,
-            _ => false,
-        }
     }
 
     pub(super) fn performer_of(&self, build: &BuildRow, row: &TaskRow) -> TaskPerformer {

@@ -97,7 +97,7 @@ impl StatusPage<'_> {
             writeln!(out, "{TITLE}{what} {}{TITLE:#} {DIM}{rest}{DIM:#}", row.id)?;
         }
         self.write_tasks(out, standing)?;
-        if self.status.performers.needs_resume(standing) {
+        if standing.needs_resume() {
             writeln!(out, "  {DIM}`unstuck resume` continues it.{DIM:#}")?;
         }
         Ok(())
