@@ -12,7 +12,7 @@ use unstuck_core::policy::{Amount, Policy};
 
 use super::{Violation, require};
 
-/// Checks a state.
+/// Checks that the parts of a state agree with each other.
 pub fn check_state(state: &State, policy: &Policy) -> Result<(), Violation> {
     for build in state.builds() {
         check_counts(state, build)?;
