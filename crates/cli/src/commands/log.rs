@@ -26,7 +26,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, ProjectConnection};
 use crate::render::style::DIM;
-use crate::render::{event_details, event_mutation, when, words, write_event_json};
+use crate::render::{event_details, when, words, write_event_json};
 
 /// Show the decision log of the project
 #[derive(Debug, clap::Args)]
@@ -247,7 +247,7 @@ impl LogFacts {
             Event::TaskDone { task, .. } => store.load_task(project, *task).await?,
             _ => None,
         };
-        let action = match event_mutation(event) {
+        let action = match event.mutation() {
             Some(id) => store.load_mutation(project, id).await?,
             None => None,
         };

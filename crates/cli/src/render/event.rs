@@ -1,7 +1,7 @@
 //! The details of an event for the decision log: ids, the code, and what a person has to do. The log shows
 //! them behind the sentence, which is the same on every surface.
 
-use unstuck_core::engine::{Event, MutationId, QuestionId, RecordedEvent};
+use unstuck_core::engine::{Event, QuestionId, RecordedEvent};
 use unstuck_core::fault::Fault;
 use unstuck_core::tell::wanted_action;
 use unstuck_core::text::slow_step;
@@ -20,7 +20,7 @@ pub(crate) fn event_details(recorded: &RecordedEvent) -> Vec<String> {
     };
     let build = ids.build.map(|build| build.to_string());
     let question = event_question(event).map(|question| question.to_string());
-    let mutation = event_mutation(event).map(|mutation| mutation.to_string());
+    let mutation = event.mutation().map(|mutation| mutation.to_string());
     let code = recorded.code().map(|code| code.to_string());
     let more = match event {
         Event::QuestionAsked { question } => {
@@ -44,21 +44,6 @@ fn event_question(event: &Event) -> Option<QuestionId> {
         | Event::QuestionJoined { question, .. }
         | Event::QuestionResolved { question, .. }
         | Event::QuestionWithdrawn { question } => Some(*question),
-        _ => None,
-    }
-}
-
-/// Returns the action that an event is about.
-pub(crate) const fn event_mutation(event: &Event) -> Option<MutationId> {
-    match event {
-        Event::MutationIntended { mutation, .. }
-        | Event::MutationInFlight { mutation, .. }
-        | Event::MutationProbing { mutation, .. }
-        | Event::MutationSettling { mutation, .. }
-        | Event::MutationApplied { mutation, .. }
-        | Event::MutationFailed { mutation }
-        | Event::MutationIndeterminate { mutation, .. }
-        | Event::MutationReconciled { mutation, .. } => Some(*mutation),
         _ => None,
     }
 }

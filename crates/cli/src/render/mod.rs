@@ -14,7 +14,7 @@ pub(crate) mod when;
 pub(crate) mod words;
 
 pub(crate) use error::{ErrorFormat, write_error, write_note};
-pub(crate) use event::{event_details, event_mutation};
+pub(crate) use event::event_details;
 pub(crate) use json::{event_schema, write_event_json, write_json, write_json_line};
 pub(crate) use markdown::write_markdown;
 pub(crate) use style::wrap_text;

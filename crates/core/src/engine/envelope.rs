@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::event::{Event, Raised, Reconciled, RecordedEvent};
-use super::ids::{BuildId, EffectId, RunId, TaskId};
+use super::ids::{BuildId, EffectId, MutationId, RunId, TaskId};
 use super::why::Why;
 use crate::fault::{Category, Code, Fault};
 use crate::time::Time;
@@ -63,6 +63,21 @@ impl Event {
     pub const fn started_build(&self) -> Option<BuildId> {
         match self {
             Self::BuildStarted { build, .. } => Some(*build),
+            _ => None,
+        }
+    }
+
+    /// Returns the action that the event is about, if it is about one.
+    pub const fn mutation(&self) -> Option<MutationId> {
+        match self {
+            Self::MutationIntended { mutation, .. }
+            | Self::MutationInFlight { mutation, .. }
+            | Self::MutationProbing { mutation, .. }
+            | Self::MutationSettling { mutation, .. }
+            | Self::MutationApplied { mutation, .. }
+            | Self::MutationFailed { mutation }
+            | Self::MutationIndeterminate { mutation, .. }
+            | Self::MutationReconciled { mutation, .. } => Some(*mutation),
             _ => None,
         }
     }

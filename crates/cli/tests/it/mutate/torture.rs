@@ -288,18 +288,8 @@ fn told_of(stage: &Project, key: &str) -> Vec<String> {
         Event::MutationIntended { mutation, spec, .. } if spec.key == key => Some(*mutation),
         _ => None,
     });
-    let of = |event: &Event| match event {
-        Event::MutationIntended { mutation, .. }
-        | Event::MutationInFlight { mutation, .. }
-        | Event::MutationProbing { mutation, .. }
-        | Event::MutationSettling { mutation, .. }
-        | Event::MutationApplied { mutation, .. }
-        | Event::MutationFailed { mutation }
-        | Event::MutationIndeterminate { mutation, .. }
-        | Event::MutationReconciled { mutation, .. } => Some(*mutation) == id,
-        _ => false,
-    };
-    let all = events.iter().filter(|recorded| of(&recorded.event));
+    let is_meant = |event: &Event| event.mutation().is_some_and(|mutation| Some(mutation) == id);
+    let all = events.iter().filter(|recorded| is_meant(&recorded.event));
     all.map(|recorded| format!("{} {:?}", recorded.at.as_millis(), recorded.event)).collect()
 }
 
