@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
@@ -18,7 +18,7 @@ use tokio::time;
 
 use crate::auth::{self, Authenticator};
 use crate::problem::Problem;
-use crate::server_state::ServerState;
+use crate::server_state::{ServerState, SharedServerState};
 use crate::{api, html, monitoring, pages};
 
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
@@ -61,8 +61,18 @@ pub fn build_app(site: Arc<ServerState>, authenticator: &Arc<Authenticator>) -> 
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(enforce_timeout))
         .layer(middleware::from_fn(add_security_headers))
-        .layer(middleware::from_fn_with_state(Arc::clone(&site), monitoring::count_responses))
+        .layer(middleware::from_fn_with_state(Arc::clone(&site), count_responses))
         .with_state(site)
+}
+
+async fn count_responses(
+    State(site): State<SharedServerState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    site.traffic.count_response(&response);
+    response
 }
 
 async fn enforce_timeout(request: Request, next: Next) -> Response {

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use rustix::process::{Resource, getrlimit};
 use unstuck_core::engine::GateState;
@@ -69,16 +68,6 @@ fn count_free_descriptors() -> u64 {
         // Not even the folder can be opened.
         Err(_) => 0,
     }
-}
-
-pub(crate) async fn count_responses(
-    State(site): State<SharedServerState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let response = next.run(request).await;
-    site.traffic.count_response(&response);
-    response
 }
 
 pub(crate) async fn render_metrics(

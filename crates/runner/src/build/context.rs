@@ -22,7 +22,7 @@ use super::baseline::BuildBaselines;
 use super::denials::AttemptDenials;
 use super::settings::{BuildSettings, TaskSettings};
 use crate::decider::{Decider, StateQuery, StateQueryResult};
-use crate::effects::{EffectRequest, EffectResult, RunLocks, lock_unpoisoned, redact_outcome};
+use crate::effects::{EffectRequest, RunLocks, lock_unpoisoned};
 use crate::event_loop::Clock;
 
 /// The target that work is brought onto.
@@ -52,7 +52,7 @@ pub(crate) struct BuildContext {
     pub(super) walls_told: AtomicBool,
     /// Cancelled when no further effect is performed.
     pub(super) over: CancellationToken,
-    worktrees: TaskWorktreeLocks,
+    pub(super) worktrees: TaskWorktreeLocks,
     connector: Result<Connector, Fault>,
 }
 
@@ -82,19 +82,6 @@ impl BuildContext {
             project_name,
             clock,
         }
-    }
-
-    /// Performs work in a task's worktree with exclusive access, and redacts the report.
-    pub(crate) async fn with_worktree_lock(
-        &self,
-        order: &EffectRequest,
-        work: impl Future<Output = Option<EffectResult>>,
-        stop: &CancellationToken,
-    ) -> Option<EffectResult> {
-        let _turn = self.worktrees.lock_worktree(order.effect.task, stop).await?;
-        let mut report = work.await?;
-        redact_outcome(&self.settings.redactor, &mut report.outcome);
-        Some(report)
     }
 
     /// Returns the commit that the work is brought onto.
@@ -196,12 +183,12 @@ impl BuildContext {
 
 /// The locks of the worktrees, by task.
 #[derive(Debug, Default)]
-struct TaskWorktreeLocks(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
+pub(super) struct TaskWorktreeLocks(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
 
 impl TaskWorktreeLocks {
     /// Waits for the lock of a task's worktree, which is held until the guard is dropped; `None` if
     /// cancelled.
-    async fn lock_worktree(
+    pub(super) async fn lock_worktree(
         &self,
         task: TaskId,
         stop: &CancellationToken,

@@ -12,7 +12,9 @@ use unstuck_store::Store;
 use super::context::{BuildContext, MergeTarget};
 use super::settings::BuildSettings;
 use crate::decider::Decider;
-use crate::effects::{EffectRequest, EffectResult, Performer, RunningEffects, failed_outcome};
+use crate::effects::{
+    EffectRequest, EffectResult, Performer, RunningEffects, failed_outcome, redact_outcome,
+};
 use crate::event_loop::Clock;
 
 /// The worker of a build's effects. Clones share their state.
@@ -66,6 +68,19 @@ impl BuildContext {
             () = self.over.cancelled() => stop.cancel(),
         }
         work.await
+    }
+
+    /// Performs work in a task's worktree with exclusive access, and redacts the report.
+    pub(crate) async fn with_worktree_lock(
+        &self,
+        order: &EffectRequest,
+        work: impl Future<Output = Option<EffectResult>>,
+        stop: &CancellationToken,
+    ) -> Option<EffectResult> {
+        let _turn = self.worktrees.lock_worktree(order.effect.task, stop).await?;
+        let mut report = work.await?;
+        redact_outcome(&self.settings.redactor, &mut report.outcome);
+        Some(report)
     }
 
     async fn dispatch_effect(

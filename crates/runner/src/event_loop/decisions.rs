@@ -15,8 +15,7 @@ use unstuck_store::{
 };
 
 use super::handle::{CommandError, CommandReply, DurableDecision, RunnerNotice};
-use super::pending::{DecisionStep, PendingDecision};
-use super::runner::Runner;
+use super::runner::{DecisionStep, PendingDecision, Runner};
 use crate::effects::{EffectRequest, EffectResult};
 
 impl Runner {

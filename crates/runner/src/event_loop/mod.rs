@@ -5,7 +5,6 @@ mod clock;
 mod decisions;
 mod gate_mirror;
 mod handle;
-mod pending;
 mod recovery;
 mod runner;
 mod work_list;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::{BuildState, GateKey, GateState, RecordedEvent, TaskState};
+use unstuck_core::engine::{BuildState, GateKey, GateState, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::text::failure_phrase_with_step;
 use unstuck_core::time::Time;
@@ -11,7 +11,7 @@ use unstuck_store::tables::{BuildRow, GateRow, TaskRow};
 use crate::exit::Exit;
 use crate::project::EndSignal;
 use crate::render::style::{DIM, TITLE};
-use crate::render::{stand, style, when, words};
+use crate::render::{stand, when, words};
 
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,18 +57,6 @@ pub(super) fn write_head(out: &mut impl Write, build: &BuildRow) -> io::Result<(
         out,
         "{TITLE}build {id}{TITLE:#} · {tasks} {DIM}· answer with `unstuck inbox`{DIM:#}"
     )?;
-    out.flush()
-}
-
-pub(super) fn write_line(
-    out: &mut impl Write,
-    recorded: &RecordedEvent,
-    narration: &str,
-) -> io::Result<()> {
-    let at = when::render_stamp(recorded.at);
-    let (mark, color) = style::event_mark(&recorded.event);
-    let said = words::plain_line(narration);
-    writeln!(out, "{DIM}{at}{DIM:#}  {color}{mark}{color:#} {said}")?;
     out.flush()
 }
 

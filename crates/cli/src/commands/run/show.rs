@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use unstuck_core::engine::{
@@ -14,7 +14,7 @@ use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{EventPage, Store};
 
 use super::FollowArgs;
-use super::ending::{BuildsEnding, render_limited, write_head, write_line, write_summary};
+use super::ending::{BuildsEnding, render_limited, write_head, write_summary};
 use super::live::{LiveRequest, LiveView};
 use super::own_tree::{self, is_in_place};
 use crate::commands::inbox;
@@ -22,7 +22,8 @@ use crate::commands::jobs::find_watcher;
 use crate::commands::serve::HttpFrontend;
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectSession, now};
-use crate::render::{self, Terminal, words, write_event_json};
+use crate::render::style::DIM;
+use crate::render::{self, Terminal, style, when, words, write_event_json};
 
 /// Maximum number of events per read.
 const PAGE_EVENTS: u32 = 500;
@@ -390,4 +391,12 @@ impl<'a> RunOutput<'a> {
         }
         Ok(rows)
     }
+}
+
+fn write_line(out: &mut impl Write, recorded: &RecordedEvent, narration: &str) -> io::Result<()> {
+    let at = when::render_stamp(recorded.at);
+    let (mark, color) = style::event_mark(&recorded.event);
+    let said = words::plain_line(narration);
+    writeln!(out, "{DIM}{at}{DIM:#}  {color}{mark}{color:#} {said}")?;
+    out.flush()
 }
