@@ -134,12 +134,13 @@ impl BuildContext {
         environment: &mut Vec<(OsString, OsString)>,
     ) -> Result<(), Fault> {
         let path = search_path(environment).to_owned();
+        let home = home_folder(environment).map(OsStr::to_owned);
         let listed = &self.settings.allowed;
         let permitted =
             |what: &str| listed.iter().chain(allowed).any(|command| command.starts_with(what));
         let shims = self.create_shims(order, |shims| {
             let shims = shims.refusing_mutators(&path, permitted)?;
-            shims.refusing_never(&path, &self.command_denylist())
+            shims.refusing_never(&path, home.as_deref(), &self.command_denylist())
         })?;
         if !shims.programs().is_empty() {
             let folders = std::env::split_paths(&path);
@@ -228,6 +229,11 @@ impl BuildContext {
 pub(super) fn search_path(environment: &[(OsString, OsString)]) -> &OsStr {
     let path = environment.iter().find(|(name, _)| name == "PATH");
     path.map_or(OsStr::new(""), |(_, value)| value)
+}
+
+pub(super) fn home_folder(environment: &[(OsString, OsString)]) -> Option<&OsStr> {
+    let home = environment.iter().find(|(name, _)| name == "HOME");
+    home.map(|(_, value)| value.as_os_str())
 }
 
 /// Returns the whole prompt.

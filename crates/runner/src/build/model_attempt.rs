@@ -9,7 +9,7 @@ use unstuck_world::commands::{CommandEnforcement, CommandEnvironment, CommandPol
 use unstuck_world::tool::{ToolContext, Toolbox};
 use unstuck_world::workspace::Workspace;
 
-use super::assignment::{SupervisorLink, search_path};
+use super::assignment::{SupervisorLink, home_folder, search_path};
 use super::attempt::AttemptWork;
 use super::context::BuildContext;
 use super::sandbox::AgentNetwork;
@@ -70,7 +70,11 @@ impl BuildContext {
         let all = &self.task_environment(order);
         let shims = self.create_shims(order, |shims| {
             let path = search_path(all);
-            shims.refusing_mutators(path, |_| false)?.refusing_never(path, &self.command_denylist())
+            shims.refusing_mutators(path, |_| false)?.refusing_never(
+                path,
+                home_folder(all),
+                &self.command_denylist(),
+            )
         })?;
         let SupervisorLink { variables, socket } = self.open_supervisor_link(order)?;
         let wall = self.agent_sandbox(order, workspace, &[&all[..], &variables[..]].concat());

@@ -109,6 +109,12 @@ impl CommandPolicy {
         find_commands(line).iter().any(|command| self.find_never_reason(command).is_some())
     }
 
+    /// Returns whether the settings remove a command of the program from the list of those that never
+    /// run.
+    pub(super) fn is_exempted(&self, program: &str) -> bool {
+        self.unlisted.iter().any(|rule| rule.names_program(program))
+    }
+
     /// Returns why a command never runs, unless the settings remove it from the list.
     fn find_never_reason(&self, command: &SimpleCommand) -> Option<&'static str> {
         if self.unlisted.iter().any(|rule| rule.covers_command(&command.words)) {

@@ -40,16 +40,19 @@ impl CommandRule {
         Some(Self { program, does, options })
     }
 
-    /// Returns whether a command matches the rule. `*` at the end of the program's name matches any
-    /// text.
+    /// Returns whether the rule is about a program. `*` at the end of the rule's name matches any text.
+    pub(super) fn names_program(&self, name: &str) -> bool {
+        match self.program.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == self.program,
+        }
+    }
+
+    /// Returns whether a command matches the rule.
     pub(super) fn covers_command(&self, words: &[String]) -> bool {
         let Some((program, arguments)) = words.split_first() else { return false };
         let name = base_name(program);
-        let named = match self.program.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == self.program || *program == self.program,
-        };
-        named
+        (self.names_program(name) || *program == self.program)
             && list_operands(name, arguments).starts_with(&self.does)
             && self.options.iter().all(|option| arguments.contains(option))
     }
@@ -78,7 +81,7 @@ const DESTRUCTIVE: &[&str] = &[
 ];
 
 /// Device files that take any bytes without harm, and names that only the shell interprets.
-const HARMLESS_DEVICES: &[&str] =
+pub(super) const HARMLESS_DEVICES: &[&str] =
     &["null", "zero", "full", "stdout", "stderr", "stdin", "tty", "fd", "shm", "tcp", "udp"];
 
 pub(super) fn parse_blocked_rules() -> Vec<CommandRule> {
@@ -88,6 +91,27 @@ pub(super) fn parse_blocked_rules() -> Vec<CommandRule> {
 /// Returns the programs that are blocked with any arguments; `*` at the end matches any text.
 pub(super) fn list_blocked_programs() -> impl Iterator<Item = &'static str> {
     DESTRUCTIVE.iter().copied().filter(|text| !text.contains(' '))
+}
+
+/// Programs that are blocked only with some arguments, and how a shim recognizes these.
+pub(super) const BLOCKED_BY_ARGUMENTS: &[(&str, BlockedArguments)] = &[
+    ("rm", BlockedArguments::RecursiveOnVitalPath),
+    ("chmod", BlockedArguments::RecursiveOnVitalPath),
+    ("chown", BlockedArguments::RecursiveOnVitalPath),
+    ("dd", BlockedArguments::DeviceAsOutput),
+    ("systemctl", BlockedArguments::EndOfSystem),
+];
+
+/// The arguments with which a program never runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockedArguments {
+    /// A recursive option, and the root, a folder right below it, the home folder, or a folder above
+    /// the working directory.
+    RecursiveOnVitalPath,
+    /// `of=` with a device that does not take any bytes without harm.
+    DeviceAsOutput,
+    /// A word that ends the system.
+    EndOfSystem,
 }
 
 pub(super) fn find_destructive_reason(command: &SimpleCommand) -> Option<&'static str> {
