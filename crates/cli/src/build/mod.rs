@@ -7,6 +7,7 @@ mod repair;
 mod sandbox;
 mod settings;
 mod task;
+mod test_paths;
 
 pub(crate) use preflight::{
     CHECKS, ConcernSeverity, PreflightConcern, inspect_project, require_no_stops,
@@ -16,3 +17,4 @@ pub(crate) use repair::{RepairOptions, repair_settings};
 pub(crate) use sandbox::{command_network, wall_rules};
 pub(crate) use settings::build_settings;
 pub(crate) use task::{complete_task, task_settings};
+pub(crate) use test_paths::{TEST_FOLDERS, find_test_globs};

@@ -87,6 +87,14 @@ impl Git {
         Ok(split_paths(&done.stdout).collect())
     }
 
+    /// Returns the files below this folder that git tracks, or would track if they were added,
+    /// relative to this folder.
+    pub async fn list_known_files(&self) -> Result<BTreeSet<PathBuf>, Fault> {
+        let call = self.call(GitAction::Look).args(["ls-files", "-z", "--cached", "--others"]);
+        let done = call.args(["--exclude-standard"]).run().await?;
+        Ok(split_paths(&done.stdout).collect())
+    }
+
     /// Returns the symbolic links in a commit.
     pub async fn list_links(&self, commit: &Oid) -> Result<Vec<PathBuf>, Fault> {
         let call = self.call(GitAction::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);

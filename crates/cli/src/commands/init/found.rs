@@ -11,10 +11,10 @@ use unstuck_world::validate::find_defining_files;
 
 use super::tables::{
     BY_PRODUCTS, CHECKS, DOWNLOADING_CHECKS, DOWNLOADS, LANGUAGES, LanguageRow, PIPELINES, SETUP,
-    SHAREABLE, TARGETS, TEST_FILES, TEST_FOLDERS,
+    SHAREABLE, TARGETS, TEST_FILES,
 };
 use super::when::FolderInspector;
-use crate::build::{KEYS, installed_providers};
+use crate::build::{KEYS, TEST_FOLDERS, find_test_globs, installed_providers};
 use crate::settings::{FILE, Provider};
 
 #[derive(Debug, Serialize)]
@@ -79,7 +79,10 @@ impl ProjectFindings {
             languages.dedup();
         }
         let left = all_rows(BY_PRODUCTS, &languages, &folder);
-        protected.extend(protected_paths(root, &folder, &languages, &checks));
+        let tests = find_test_globs(root).await;
+        protected.extend(protected_paths(root, &folder, &languages, &checks, tests));
+        let mut seen = BTreeSet::new();
+        protected.retain(|path| seen.insert(path.clone()));
         Self {
             git: repository,
             setup,
@@ -161,11 +164,13 @@ fn protected_paths(
     folder: &FolderInspector,
     languages: &[&'static str],
     checks: &[String],
+    tests: Vec<String>,
 ) -> Vec<String> {
     let mut protect: Vec<String> = test_folders(folder).map(|path| format!("{path}/**")).collect();
     if !checks.is_empty() {
         protect.extend(all_rows(TEST_FILES, languages, folder).into_iter().map(str::to_owned));
     }
+    protect.extend(tests);
     for file in find_defining_files(root, checks) {
         protect.extend(file.into_os_string().into_string());
     }

@@ -254,10 +254,8 @@ pub(super) const PIPELINES: &[&str] = &[
     "bitbucket-pipelines.yml",
 ];
 
-/// Folders that hold tests by convention.
-pub(super) const TEST_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", "e2e", "src/test"];
-
-/// Files with tests beside the code, by the names that the languages' tools look for.
+/// Files with tests beside the code, by the names that the languages' tools look for: protected even before
+/// there is one.
 pub(super) const TEST_FILES: &[LanguageRow] = &[
     row(RUST, &[RUST_WORKSPACE], "**/tests/**"),
     row(RUST, &[Says(&["Cargo.toml"], "insta")], "**/snapshots/*.snap"),
