@@ -1,6 +1,7 @@
 //! Creates the parts that perform a build, from settings and tasks.
 
 mod agents;
+mod deciding_paths;
 mod preflight;
 mod provider;
 mod repair;

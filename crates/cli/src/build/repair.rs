@@ -11,9 +11,10 @@ use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules};
 use unstuck_world::validate::{BaselineMode, GateChecks};
 use unstuck_world::workspace;
 
+use super::deciding_paths::find_deciding_paths;
 use super::provider::WorkerFactory;
 use super::settings::build_settings;
-use super::task::{DECIDING, bad_glob_error, task_settings};
+use super::task::{bad_glob_error, task_settings};
 use crate::error::CliError;
 use crate::project::LocalProject;
 use crate::settings::RepairMode;
@@ -129,7 +130,8 @@ fn repair_task_settings(
 ) -> Result<TaskSettings, CliError> {
     let settings = agents.settings;
     let proof: Vec<String> = wanted.validate.iter().chain(&wanted.dry_run).cloned().collect();
-    let never = DECIDING.iter().chain(&NEVER).map(|&path| path.to_owned());
+    let deciding = find_deciding_paths(agents.root);
+    let never = deciding.globs.into_iter().chain(NEVER.iter().map(|&path| path.to_owned()));
     let forbidden: Vec<String> = never.chain(settings.scope.ask_first.iter().cloned()).collect();
     let repaired = TaskSpec {
         validate: Some(proof.clone()),
@@ -142,9 +144,7 @@ fn repair_task_settings(
         mode: ScopeMode::Strict,
         allowed: wanted.scope.clone(),
         forbidden: settings.scope.forbidden.iter().chain(&forbidden).cloned().collect(),
-        ask_first: Vec::new(),
-        ask_unless_named: Vec::new(),
-        tell_first: Vec::new(),
+        ..ScopeRules::default()
     };
     let checks = |gate, commands: &[String]| {
         let checks = GateChecks::new(gate, commands, &settings.validate.protect);

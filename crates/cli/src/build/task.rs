@@ -14,6 +14,7 @@ use unstuck_world::provider::prices::Prices;
 use unstuck_world::scope::{self, BadPattern, PathScope, ScopeRules};
 use unstuck_world::validate::{BaselineMode, GateChecks, MissingDefinitions, find_defining_files};
 
+use super::deciding_paths::find_deciding_paths;
 use super::provider::WorkerFactory;
 use crate::error::CliError;
 use crate::problem::InputProblem;
@@ -24,16 +25,6 @@ use crate::settings::{BaselineSetting, FILE, MAX_COST, ScopeModeSetting, Setting
 const HOUSE_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Maximum number of bytes of such a file in the prompt.
 const HOUSE_BYTES_MAX: usize = 32 * 1024;
-
-/// Paths that determine how the project is checked, built, published and maintained. A task may change them
-/// only with a person's approval, or if its scope names them.
-pub(super) const DECIDING: [&str; 25] = [
-    FILE, "*/**/unstuck.toml", "jobs/*.md", ".gitmodules", ".github/workflows", ".github/actions",
-    ".gitlab-ci.yml", ".gitlab", ".circleci", ".buildkite", ".woodpecker", ".woodpecker.yml",
-    ".drone.yml", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "Jenkinsfile",
-    ".ci", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
-    ".lefthook.yml", ".lefthook",
-];
 
 /// Returns the task for the engine, with its account and the actions after its checks.
 pub(crate) fn complete_task(
@@ -135,7 +126,8 @@ fn task_scope(
 ) -> Result<PathScope, CliError> {
     let own = &agents.settings.scope;
     let validate = &agents.settings.validate;
-    let asked_about = DECIDING.iter().filter(|path| !(is_put_back && **path == FILE));
+    let deciding = find_deciding_paths(agents.root);
+    let asked_about = deciding.globs.into_iter().filter(|path| !(is_put_back && path == FILE));
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
     let checks = [pre_commit, &validate.pre_push, &validate.pre_pr].map(Vec::as_slice).concat();
     // A new file that changes how a check runs could make it green.
@@ -151,10 +143,8 @@ fn task_scope(
         allowed: allowed.to_vec(),
         forbidden: own.forbidden.iter().chain(&spec.scope.forbidden).cloned().collect(),
         ask_first: own.ask_first.clone(),
-        ask_unless_named: asked_about
-            .map(|&path| path.to_owned())
-            .chain(missing.iter().cloned())
-            .collect(),
+        ask_unless_named: asked_about.chain(missing.iter().cloned()).collect(),
+        ask_names: deciding.names,
         tell_first: missing,
     };
     let place = spec.file.as_deref().unwrap_or("scope");

@@ -277,8 +277,8 @@ pub(crate) struct ScopeSettings {
     /// Paths that no task may change.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) forbidden: Vec<String>,
-    /// Paths whose changes need your approval, in addition to `unstuck.toml`, `jobs/*.md`, pipelines and
-    /// hooks, which always do unless `allowed` contains their exact names.
+    /// Paths whose changes need your approval, in addition to `unstuck.toml`, `jobs/*.md`, pipelines, hooks
+    /// and settings of agents and editors, which always do unless `allowed` contains their exact names.
     #[serde(deserialize_with = "values::globs")]
     pub(crate) ask_first: Vec<String>,
 }

@@ -127,6 +127,9 @@ pub struct ScopeRules {
     pub ask_first: Vec<String>,
     /// Paths that need the operator's approval unless an allowed pattern names them.
     pub ask_unless_named: Vec<String>,
+    /// Files and links, regardless of case, that need the operator's approval in the same way. A
+    /// path below a folder of that name does not.
+    pub ask_names: Vec<String>,
     /// Patterns of `ask_unless_named` that the agent is told about before the operator is asked.
     pub tell_first: Vec<String>,
 }
@@ -141,6 +144,7 @@ pub struct PathScope {
     forbidden: PathPatterns,
     ask_first: PathPatterns,
     ask_unless_named: PathPatterns,
+    ask_names: Vec<String>,
     tell_first: PathPatterns,
     /// Allowed patterns that begin with a name: `**` names no path in particular.
     named: PathPatterns,
@@ -162,6 +166,7 @@ impl PathScope {
             forbidden: PathPatterns::parse(&rules.forbidden, CaseMatching::Folds)?,
             ask_first: PathPatterns::parse(&rules.ask_first, CaseMatching::Folds)?,
             ask_unless_named: PathPatterns::parse(&rules.ask_unless_named, CaseMatching::Folds)?,
+            ask_names: rules.ask_names.clone(),
             tell_first: PathPatterns::parse(&rules.tell_first, CaseMatching::Folds)?,
             named: PathPatterns::parse(&named.collect::<Vec<_>>(), CaseMatching::Matters)?,
         })
@@ -180,11 +185,15 @@ impl PathScope {
         match self.mode {
             ScopeMode::Strict if !is_inside => PathVerdict::Outside,
             ScopeMode::Ask if !is_inside => PathVerdict::Ask,
-            _ if self.ask_unless_named.covers_path(path) && !self.named.covers_path(path) => {
-                PathVerdict::Ask
-            }
+            _ if self.asks_unless_named(path) && !self.named.covers_path(path) => PathVerdict::Ask,
             _ => PathVerdict::Inside,
         }
+    }
+
+    fn asks_unless_named(&self, path: &Path) -> bool {
+        let text = path.to_string_lossy();
+        self.ask_unless_named.covers_path(path)
+            || self.ask_names.iter().any(|name| text.eq_ignore_ascii_case(name))
     }
 
     /// Returns whether the agent is told about a change of this path before the operator is asked.
@@ -249,6 +258,7 @@ mod tests {
             forbidden: list(&["src/secret/**", "LICENSE"]),
             ask_first: list(&["src/api.rs", "Cargo.toml"]),
             ask_unless_named: list(&["unstuck.toml", ".ci"]),
+            ask_names: list(&["jobs"]),
             tell_first: Vec::new(),
         }
     }
@@ -265,6 +275,10 @@ mod tests {
         assert_eq!(standing(&["**"], ".ci/run.sh"), PathVerdict::Ask);
         assert_eq!(standing(&[".ci/**"], ".ci/run.sh"), PathVerdict::Inside);
         assert_eq!(standing(&["src/**"], ".ci/run.sh"), PathVerdict::Outside);
+        assert_eq!(standing(&[], "jobs"), PathVerdict::Ask);
+        assert_eq!(standing(&[], "Jobs"), PathVerdict::Ask);
+        assert_eq!(standing(&["jobs"], "jobs"), PathVerdict::Inside);
+        assert_eq!(standing(&[], "jobs/run.sh"), PathVerdict::Inside);
     }
 
     // T4.24: forbidden is told from outside, and paths that are allowed or to be asked about stay
