@@ -23,6 +23,7 @@ pub use auth::{AccessRole, Caller, ProjectVisibility};
 pub use listen::serve_http;
 pub use problem::Problem;
 pub use project_host::{
-    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError, Stand,
+    BuildStartRequest, JobOverview, OrderedBuild, ProjectHost, ProjectHostError, ReadinessError,
+    Stand,
 };
 pub use server_state::{ProjectRegistration, QuestionAudience, ServerState};

@@ -14,6 +14,16 @@ use unstuck_runner::notify::ChannelTestResult;
 use unstuck_runner::{DecideError, StateQuery, StateQueryResult};
 use unstuck_store::tables::TaskRow;
 
+/// A build that was started, and what a person should know about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderedBuild {
+    /// Its number, by which it is found.
+    pub build: BuildId,
+    /// Warnings from before its start, such as missing checks. Empty if the same request had started
+    /// it before.
+    pub warnings: Vec<String>,
+}
+
 /// The access to the holder of a project: this process, or another one.
 #[async_trait]
 pub trait ProjectHost: fmt::Debug + Send + Sync {
@@ -29,7 +39,7 @@ pub trait ProjectHost: fmt::Debug + Send + Sync {
         &self,
         work: BuildStartRequest,
         issuer: CommandIssuer,
-    ) -> Result<BuildId, ProjectHostError>;
+    ) -> Result<OrderedBuild, ProjectHostError>;
 
     /// Submits the start of a build. A repeated order returns the build that it started before.
     async fn submit_build_start(

@@ -11,7 +11,8 @@ mod task;
 mod test_paths;
 
 pub(crate) use preflight::{
-    CHECKS, ConcernSeverity, PreflightConcern, inspect_project, require_no_stops,
+    CHECKS, ConcernSeverity, PlannedChecks, PreflightConcern, UncheckedTasks, inspect_project,
+    require_no_stops,
 };
 pub(crate) use provider::{KEYS, WorkerFactory, installed_providers};
 pub(crate) use repair::{RepairOptions, repair_settings};

@@ -22,7 +22,7 @@ use super::resolve::{self, ApiListQuery, ApiProjectQuery, ApiProjectRequest, InR
 use super::{describe_command, request, respond_with_etag, respond_with_events, submit_command};
 use crate::auth::{AccessRole, Caller};
 use crate::problem::Problem;
-use crate::project_host::{BuildStartRequest, ProjectHostError};
+use crate::project_host::{BuildStartRequest, OrderedBuild, ProjectHostError};
 use crate::server_state::{HostedProject, SharedServerState};
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
@@ -48,7 +48,7 @@ fn add_build_routes(api: ApiRouter) -> ApiRouter {
             .with_query::<ApiProjectQuery>()
             .with_request_key(false)
             .with_body::<NewBuild>()
-            .with_response::<InRoom<BuildRow>>(201, "It was started.")
+            .with_response::<InRoom<StartedBuild>>(201, "It was started.")
             .with_problem(StatusCode::CONFLICT, "It cannot begin as things are.")
             .with_problem(
                 StatusCode::UNPROCESSABLE_ENTITY,
@@ -166,6 +166,16 @@ struct NewBuild {
     tasks: Option<Vec<String>>,
 }
 
+/// A build that was started.
+#[derive(Serialize, JsonSchema)]
+struct StartedBuild {
+    /// Warnings from before its start, each with the line to write; a build that had been started by the
+    /// same request has none.
+    warnings: Vec<String>,
+    #[serde(flatten)]
+    row: BuildRow,
+}
+
 async fn start_build(
     at: ApiProjectRequest,
     ApiJsonBody(new): ApiJsonBody<NewBuild>,
@@ -180,8 +190,10 @@ async fn start_build(
                 .with_hint("give one of them; a goal is a build with a single task"));
         }
     };
-    let build = at.project.host.start_build(wanted, at.caller.to_issuer(request)).await?;
+    let issuer = at.caller.to_issuer(request);
+    let OrderedBuild { build, warnings } = at.project.host.start_build(wanted, issuer).await?;
     let row = load_build(&at.project, build).await?;
+    let row = StartedBuild { warnings, row };
     let project = utf8_percent_encode(&at.project.name, NON_ALPHANUMERIC);
     let place = format!("/api/v1/builds/{build}?project={project}");
     let body = Json(InRoom { project: at.project.name.to_string(), row });

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use unstuck_core::engine::{BuildId, Command, CommandIssuer, RecordedEvent};
+use unstuck_core::engine::{Command, CommandIssuer, RecordedEvent};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::ChannelTestResult;
 use unstuck_runner::{DecideError, RunnerHandle, StateQuery, StateQueryResult};
 use unstuck_server::{
-    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ReadinessError,
+    BuildStartRequest, JobOverview, OrderedBuild, ProjectHost, ProjectHostError, ReadinessError,
 };
 use unstuck_world::notify::DeliveryError;
 
@@ -34,7 +34,7 @@ impl ProjectHost for LoopDesk {
         &self,
         work: BuildStartRequest,
         order: CommandIssuer,
-    ) -> Result<BuildId, ProjectHostError> {
+    ) -> Result<OrderedBuild, ProjectHostError> {
         let title = match work {
             BuildStartRequest::Goal(words) => words,
             BuildStartRequest::Files(paths) => paths.join(" and "),
@@ -45,7 +45,8 @@ impl ProjectHost for LoopDesk {
         let spec = TaskSpec { name: "task".to_owned(), title, ..TaskSpec::default() };
         let plan = Arc::new(Plan::new(vec![spec]).unwrap());
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
-        self.submit_build_start(start, order).await
+        let build = self.submit_build_start(start, order).await?;
+        Ok(OrderedBuild { build, warnings: Vec::new() })
     }
 
     async fn take_answers(&self) -> Result<bool, ProjectHostError> {

@@ -16,6 +16,7 @@ use unstuck_world::workspace::find_own_links;
 
 use crate::error::CliError;
 use crate::problem::InputProblem;
+use crate::render::words;
 use crate::settings::{AgentPermissionsSetting, FILE, Settings};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,22 @@ pub(crate) struct PreflightConcern {
     pub(crate) says: String,
     /// The remedy: a command, or the line to write.
     pub(crate) todo: String,
+}
+
+/// The checks of all tasks that are to be run.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedChecks {
+    pub(crate) commands: Vec<String>,
+    pub(crate) unchecked: UncheckedTasks,
+}
+
+/// Tasks without a check before their commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UncheckedTasks {
+    None,
+    /// Their names; other tasks have checks.
+    Some(Vec<String>),
+    All,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +84,11 @@ impl PreflightConcern {
 pub(crate) async fn inspect_project(
     root: &Path,
     settings: &Settings,
-    checks: &[String],
+    planned: &PlannedChecks,
 ) -> Vec<PreflightConcern> {
+    let checks = &planned.commands;
     let mut concerns = repository::inspect_repository(root).await;
-    concerns.extend(find_missing_checks(checks));
+    concerns.extend(find_missing_checks(planned));
     concerns.extend(programs::inspect_programs(root, &settings.run.setup, checks).await);
     concerns.extend(python::inspect_python(root, &settings.run.setup, checks).await);
     concerns.extend(find_shared_links(root, settings));
@@ -95,13 +113,25 @@ pub(crate) fn require_no_stops(
     Err(CliError::Problems(stops.into_iter().map(problem).collect()))
 }
 
-fn find_missing_checks(checks: &[String]) -> Option<PreflightConcern> {
-    checks.is_empty().then(|| {
-        let says =
-            "nothing is checked before a commit: an agent's work is taken as it is".to_owned();
-        let todo = format!("write `pre_commit = [\"make test\"]` below [validate] in {FILE}");
-        PreflightConcern::new_warning(CHECKS, Code::ConfigMissing, says, todo)
-    })
+fn find_missing_checks(planned: &PlannedChecks) -> Option<PreflightConcern> {
+    let (says, todo) = match &planned.unchecked {
+        UncheckedTasks::All => (
+            "nothing is checked before a commit: an agent's work is taken as it is".to_owned(),
+            format!("write `pre_commit = [\"make test\"]` below [validate] in {FILE}"),
+        ),
+        UncheckedTasks::Some(tasks) => (
+            format!(
+                "nothing is checked before a commit of {}: an agent's work is taken as it is",
+                words::plain_line(&tasks.join(", "))
+            ),
+            format!(
+                "write `validate: make test` at the top of the task, or \
+                 `pre_commit = [\"make test\"]` below [validate] in {FILE}"
+            ),
+        ),
+        UncheckedTasks::None => return None,
+    };
+    Some(PreflightConcern::new_warning(CHECKS, Code::ConfigMissing, says, todo))
 }
 
 /// Returns a concern if a shared `node_modules` leads to the packages of the checkout.

@@ -14,11 +14,18 @@ use unstuck_world::provider;
 use unstuck_world::validate::find_defining_files;
 
 use super::{CHECKS, OWN_CODE, PreflightConcern};
+use crate::render::words;
 use crate::settings::FILE;
 
 const REPOSITORY: &str = "repository";
 const SUBMODULES: &str = "submodules";
 const LARGE_FILES: &str = "git-lfs";
+/// The variable with which Git LFS leaves pointers as they are.
+const SKIP_POINTERS: &str = "GIT_LFS_SKIP_SMUDGE";
+/// The beginning of a pointer.
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
+/// Maximum number of files that are read to find a pointer.
+const POINTERS_MAX: usize = 20;
 /// Folders of installed packages, which agents do not change.
 const INSTALLED: [&str; 3] = [".venv", "venv", "node_modules"];
 
@@ -35,6 +42,13 @@ pub(super) async fn inspect_repository(root: &Path) -> Vec<PreflightConcern> {
         let todo = "`git fsck` says what is missing, `git fetch` may bring it back";
         concerns.push(PreflightConcern::new_stop(REPOSITORY, Code::GitStatusFailed, says, todo));
         return concerns;
+    }
+    if git.current_branch().await == Ok(None) {
+        let says = "you are on no branch (HEAD is detached), and `unstuck land` brings work only to a \
+                    branch";
+        let todo = "`git switch -c NAME` makes one of the commit that is checked out";
+        let code = Code::PreconditionMissing;
+        concerns.push(PreflightConcern::new_warning(REPOSITORY, code, says.to_owned(), todo));
     }
     let local = find_local_submodules(&layout.common_dir);
     let submodules = git.list_submodules(head.as_str()).await.unwrap_or_default();
@@ -56,19 +70,53 @@ pub(super) async fn inspect_repository(root: &Path) -> Vec<PreflightConcern> {
             todo,
         ));
     }
-    let attributes = git.read_file_at(&head, Path::new(".gitattributes")).await.ok().flatten();
-    let large =
-        attributes.is_some_and(|text| String::from_utf8_lossy(&text).contains("filter=lfs"));
-    let path = env::var_os("PATH");
-    if large && provider::find_program(OsStr::new("git-lfs"), path.as_deref()).is_none() {
-        let says = "files are kept with Git LFS, and git-lfs is not on the path: worktrees hold \
-                    pointers instead of them";
-        let todo = "install git-lfs, then `git lfs pull`";
-        let concern =
-            PreflightConcern::new_warning(LARGE_FILES, Code::ToolMissing, says.to_owned(), todo);
-        concerns.push(concern);
-    }
+    concerns.extend(inspect_large_files(&git, &head).await);
     concerns
+}
+
+/// Returns a concern if files of the start commit are kept with Git LFS, which is not installed. A run does
+/// not begin with pointers in the place of files, unless the person wants git to leave them.
+async fn inspect_large_files(git: &Git, head: &Oid) -> Option<PreflightConcern> {
+    let path = env::var_os("PATH");
+    if provider::find_program(OsStr::new("git-lfs"), path.as_deref()).is_some() {
+        return None;
+    }
+    let named = git.find_files_with_word(head, "filter=lfs").await.unwrap_or_default();
+    named.iter().find(|file| file.file_name() == Some(OsStr::new(".gitattributes")))?;
+    let pointer = find_pointer(git, head).await;
+    let is_wanted = env::var_os(SKIP_POINTERS).is_some();
+    let what = pointer.as_ref().map_or_else(
+        || "files are".to_owned(),
+        |file| {
+            format!("{} and perhaps other files are", words::plain_line(&file.to_string_lossy()))
+        },
+    );
+    let says = format!(
+        "{what} kept with Git LFS, and git-lfs is not on the path: worktrees hold pointers instead of \
+         them"
+    );
+    Some(if pointer.is_some() && !is_wanted {
+        let todo = format!(
+            "install git-lfs, then `git lfs pull`; or set {SKIP_POINTERS}=1 if the work does not need \
+             these files"
+        );
+        PreflightConcern::new_stop(LARGE_FILES, Code::ToolMissing, says, todo)
+    } else {
+        let todo = "install git-lfs, then `git lfs pull`";
+        PreflightConcern::new_warning(LARGE_FILES, Code::ToolMissing, says, todo)
+    })
+}
+
+/// Returns a file that is a pointer of Git LFS. Other files may mention its format.
+async fn find_pointer(git: &Git, head: &Oid) -> Option<PathBuf> {
+    let files = git.find_files_with_word(head, POINTER).await.unwrap_or_default();
+    for file in files.into_iter().take(POINTERS_MAX) {
+        let text = git.read_file_at(head, &file).await.ok().flatten().unwrap_or_default();
+        if text.starts_with(POINTER.as_bytes()) {
+            return Some(file);
+        }
+    }
+    None
 }
 
 /// Returns a concern for each reference to the checkout at `root`.

@@ -21,8 +21,8 @@ pub(super) use self::performing::{OtherPerformers, PerformedBuilds};
 pub(super) use self::tasks::{find_tasks, goal_task, project_tasks};
 use super::mcp;
 use crate::build::{
-    PreflightConcern, WorkerFactory, build_settings, command_network, complete_task,
-    inspect_project, require_no_stops,
+    PlannedChecks, PreflightConcern, UncheckedTasks, WorkerFactory, build_settings,
+    command_network, complete_task, inspect_project, require_no_stops,
 };
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, ProjectSession};
@@ -131,22 +131,31 @@ impl BuildWorkers {
         )
     }
 
-    fn plan_checks(&self, plan: &Plan) -> Vec<String> {
+    fn plan_checks(&self, plan: &Plan) -> PlannedChecks {
         let validate = &self.settings.validate;
-        let own = plan
-            .iter()
-            .flat_map(|(spec, _)| spec.validate.as_ref().unwrap_or(&validate.pre_commit).iter());
+        let checks_of = |spec: &TaskSpec| match &spec.validate {
+            Some(own) => own.clone(),
+            None => validate.pre_commit.clone(),
+        };
+        let bare = plan.iter().filter(|(spec, _)| checks_of(spec).is_empty());
+        let bare: Vec<String> = bare.map(|(spec, _)| spec.name.clone()).collect();
+        let unchecked = match bare.len() {
+            0 => UncheckedTasks::None,
+            some if some == plan.iter().count() => UncheckedTasks::All,
+            _ => UncheckedTasks::Some(bare),
+        };
+        let own: Vec<String> = plan.iter().flat_map(|(spec, _)| checks_of(spec)).collect();
         let mut commands: Vec<String> = Vec::new();
-        for command in own.chain(&validate.pre_push).chain(&validate.pre_pr) {
+        for command in own.iter().chain(&validate.pre_push).chain(&validate.pre_pr) {
             if !commands.contains(command) {
                 commands.push(command.clone());
             }
         }
-        commands
+        PlannedChecks { commands, unchecked }
     }
 
     /// Returns the warning about a remote that git does not know, if the work is to be pushed there.
-    pub(super) async fn missing_remote(&self) -> Result<Option<String>, CliError> {
+    pub(in crate::commands) async fn missing_remote(&self) -> Result<Option<String>, CliError> {
         let run = &self.settings.run;
         let remote = &run.remote;
         let wanted = run.push || run.pull_request;
@@ -154,7 +163,7 @@ impl BuildWorkers {
             return Ok(None);
         }
         Ok(Some(format!(
-            "unstuck: there is no remote {remote}, so nothing will be pushed. `git remote add \
+            "there is no remote {remote}, so nothing will be pushed. `git remote add \
              {remote} URL` adds it, `run.remote` in unstuck.toml names another."
         )))
     }

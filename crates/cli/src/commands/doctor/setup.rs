@@ -8,7 +8,9 @@ use unstuck_core::plan::TaskSpec;
 use unstuck_world::provider::{self, AccountAuth, Credential};
 
 use super::DoctorFinding;
-use crate::build::{CHECKS, KEYS, WorkerFactory, inspect_project, task_settings};
+use crate::build::{
+    CHECKS, KEYS, PlannedChecks, UncheckedTasks, WorkerFactory, inspect_project, task_settings,
+};
 use crate::error::CliError;
 use crate::render::words;
 use crate::settings::{FILE, Provider, ResolvedSettings, Settings};
@@ -41,7 +43,12 @@ pub(super) async fn inspect_checks(root: &Path, settings: &Settings) -> Vec<Doct
     let validate = &settings.validate;
     let lists = [&validate.pre_commit, &validate.pre_push, &validate.pre_pr];
     let commands: Vec<String> = lists.into_iter().flatten().cloned().collect();
-    let concerns = inspect_project(root, settings, &commands).await;
+    let unchecked = match validate.pre_commit.as_slice() {
+        [] => UncheckedTasks::All,
+        _ => UncheckedTasks::None,
+    };
+    let planned = PlannedChecks { commands, unchecked };
+    let concerns = inspect_project(root, settings, &planned).await;
     let mut findings = Vec::new();
     if concerns.iter().all(|concern| concern.about != CHECKS) {
         let commands = words::plain_line(&validate.pre_commit.join(", "));

@@ -187,7 +187,7 @@ pub(crate) fn run(args: &RunArgs, context: CommandContext<'_>) -> Result<Exit, C
             render::write_note(&format!("unstuck: {}", concern.to_line()));
         }
         if let Some(line) = workers.missing_remote().await? {
-            render::write_note(&line);
+            render::write_note(&format!("unstuck: {line}"));
         }
         if args.detach {
             return work::start_in_background(&project, terminal);

@@ -6,23 +6,25 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex, MutexGuard, watch};
-use unstuck_core::engine::{BuildId, Command, CommandIssuer, RecordedEvent};
+use unstuck_core::engine::{Command, CommandIssuer, RecordedEvent};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::{ChannelTestResult, send_test_messages};
 use unstuck_runner::{Decider, StateQuery, StateQueryResult};
 use unstuck_server::{
-    BuildStartRequest, JobOverview, ProjectHost, ProjectHostError, ProjectRegistration,
-    QuestionAudience, ReadinessError,
+    BuildStartRequest, JobOverview, OrderedBuild, ProjectHost, ProjectHostError,
+    ProjectRegistration, QuestionAudience, ReadinessError,
 };
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
 
+use crate::build::PreflightConcern;
 use crate::commands::builds::{
     BuildWorkers, OtherPerformers, PerformedBuilds, goal_task, load_open_builds, project_tasks,
 };
 use crate::commands::jobs;
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, project_redactor};
+use crate::render;
 use crate::settings::InboxAudienceSetting;
 
 /// Maximum time that a request waits while the holder changes, which takes a moment.
@@ -125,10 +127,10 @@ impl ProjectHost for ServedProjectHost {
         &self,
         work: BuildStartRequest,
         issuer: CommandIssuer,
-    ) -> Result<BuildId, ProjectHostError> {
+    ) -> Result<OrderedBuild, ProjectHostError> {
         // The task files or the tree may have changed since; the build exists all the same.
         if let Some(build) = self.find_started_build(&issuer).await? {
-            return Ok(build);
+            return Ok(OrderedBuild { build, warnings: Vec::new() });
         }
         let malformed = |error: CliError| ProjectHostError::Malformed(render_error_line(&error));
         let not_now = |error: CliError| ProjectHostError::NotNow(render_error_line(&error));
@@ -142,9 +144,14 @@ impl ProjectHost for ServedProjectHost {
         let settings = project.settings().map_err(not_now)?;
         let workers = BuildWorkers::create(&project, (*settings).clone()).await.map_err(not_now)?;
         let plan = workers.complete_plan(tasks).map_err(malformed)?;
-        workers.check_plan(&plan).await.map_err(not_now)?;
+        let concerns = workers.check_plan(&plan).await.map_err(not_now)?;
+        let mut warnings: Vec<String> = concerns.iter().map(PreflightConcern::to_line).collect();
+        warnings.extend(workers.missing_remote().await.map_err(not_now)?);
         workers.require_free_branch(&self.store).await.map_err(not_now)?;
         let build = self.submit_build_start(workers.start_command(plan), issuer).await?;
+        for warning in &warnings {
+            render::write_note(&format!("unstuck: {build}: {warning}"));
+        }
         // The build is on disk: the next holder finds it, whatever happens now.
         let open = load_open_builds(&self.project, &self.store).await.map_err(not_now)?;
         let connection = self.wait_for_connection().await?;
@@ -160,7 +167,7 @@ impl ProjectHost for ServedProjectHost {
             )
             .await;
         performed.map_err(not_now)?;
-        Ok(build)
+        Ok(OrderedBuild { build, warnings })
     }
 
     async fn take_answers(&self) -> Result<bool, ProjectHostError> {

@@ -134,6 +134,19 @@ fn half_a_request_does_not_hold_up_others() {
     assert_eq!(server.end(), Some(143));
 }
 
+// B34: what `run` says before it begins is in the answer to the order of a build
+#[test]
+fn a_build_that_is_started_over_http_has_its_warnings() {
+    let stage = stuck();
+    stage.git(&["checkout", "--quiet", "--detach"]);
+    let server = Server::start(&stage, &[]);
+    let started = server.post("/api/v1/builds", r#"{"goal": "write a"}"#);
+    let warned = started["warnings"].to_string();
+    assert!(warned.contains("HEAD is detached") && warned.contains("git switch -c"), "{started}");
+    server.wait_for_question();
+    assert_eq!(server.end(), Some(143));
+}
+
 // B4, B6: a build that was started over HTTP is carried out, also by the next server
 #[test]
 fn a_build_is_started_over_http_and_carried_out() {
