@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use super::GREEN;
+use rustix::process::Signal;
+
 use super::server::Server;
+use super::{GREEN, RED};
 use crate::project::Project;
 
 const JOB: &str = "[[job]]\nname = \"mail\"\nrun = \"echo x\"\nschedule = \"0 3 * * *\"\n";
@@ -54,6 +56,25 @@ fn a_server_without_its_store_is_not_ready() {
     // It names no project: the answer needs no token.
     assert!(!said.contains(".unstuck"), "{said}");
     fs::rename(stage.path("aside.db"), stage.path(".unstuck/state.db")).unwrap();
+    assert_eq!(server.ready(), (200, "ready\n".to_owned()));
+    assert_eq!(server.end(), Some(143));
+}
+
+// B50: another process holds the project and does not answer
+#[test]
+fn a_server_whose_holder_does_not_answer_is_not_ready() {
+    let stage = Project::with_agents();
+    stage.agent("write-a", &[RED, RED, GREEN]);
+    stage.set("[retry]\nper_signature = 1\n");
+    let mut run = stage.start(&["run", "write a", "--json"]);
+    run.read_until("\n");
+    let server = Server::start(&stage, &[]);
+    server.wait_for_question();
+    assert_eq!(server.ready(), (200, "ready\n".to_owned()));
+    run.signal(Signal::STOP);
+    let (status, said) = server.ready();
+    assert_eq!((status, said.contains("no process holds a project")), (503, true), "{said}");
+    run.signal(Signal::CONT);
     assert_eq!(server.ready(), (200, "ready\n".to_owned()));
     assert_eq!(server.end(), Some(143));
 }
