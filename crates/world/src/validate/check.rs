@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::failing::{CheckFailures, tests_run};
-use unstuck_core::fault::text_rules::{self, RuleSet};
+use unstuck_core::fault::text_rules::{self, CheckStop, RuleSet};
 use unstuck_core::fault::{CheckStage, Code, Crash, Fault, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
 use unstuck_core::text::strip_escapes;
@@ -74,6 +74,8 @@ pub(super) struct CheckFailure {
     pub(super) tests_run: Option<u64>,
     /// The access that the sandbox refused.
     pub(super) denied: Option<DeniedPath>,
+    /// Why the command did not run at all, as the program says that was to start it.
+    pub(super) stop: Option<CheckStop>,
 }
 
 /// The n-th check of a gate, counted from 1.
@@ -137,6 +139,7 @@ impl GateCheck<'_> {
             failures: CheckFailures::default(),
             tests_run: None,
             denied: None,
+            stop: None,
         }))
     }
 
@@ -158,6 +161,22 @@ impl GateCheck<'_> {
             Ok(ended) => self.judge_end(&ended, directory, &shell.wall),
             Err(fault) => CheckOutcome::Failed(Box::new(fault)),
         }
+    }
+
+    /// Returns the fault of a check whose command did not run.
+    pub(super) fn stop_fault(self, stop: &CheckStop, red: &CheckFailure) -> Fault {
+        let missing = match stop {
+            CheckStop::Program(program) => program.clone(),
+            CheckStop::Module(module) => format!("the Python module {module}"),
+            CheckStop::Signal(signal) => {
+                let crash = Crash { exit: None, signal: Some(*signal) };
+                let message = format!("{} was ended by signal {signal}", self.command);
+                return Fault::tool_crash(self.fault_source(), message, crash);
+            }
+        };
+        let message = format!("{missing} is not there\n{}", red.output);
+        let tool = Tool { command: Some(missing), exit: Some(red.exit), ..Tool::default() };
+        Fault::tool_missing(self.fault_source(), message, tool)
     }
 
     pub(super) fn fault_source(self) -> String {
@@ -251,6 +270,7 @@ impl GateCheck<'_> {
                 output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
                 failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
                 tests_run: count_tests(ended),
+                stop: if denied.is_some() { None } else { text_rules::find_check_stop(&bytes) },
                 denied,
             })),
         }

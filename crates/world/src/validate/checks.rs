@@ -178,9 +178,11 @@ impl GateChecks {
                     seen.green.push(command);
                 }
                 CheckOutcome::Red(red) => {
-                    let CheckFailure { fault, failures, .. } = *red;
+                    let CheckFailure { fault, failures, stop, .. } = *red;
                     let fault = Box::new(fault);
-                    if !baseline.is_some_and(|base| base.fails_as_before(&command, &failures)) {
+                    let is_known = |base: &Baseline| base.fails_as_before(&command, &failures);
+                    // What did not run has not failed as before.
+                    if stop.is_some() || !baseline.is_some_and(is_known) {
                         return Ok(GateVerdict::Red { fault, seen });
                     }
                     seen.red_at_base.push(BaselineFailure { command, failures, fault });

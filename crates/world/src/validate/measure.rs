@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use unstuck_core::fault::text_rules::CheckStop;
 use unstuck_core::fault::{Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool};
 use unstuck_core::text::{VALUE_CHARS_MAX, quote_words, span_words};
 use unstuck_core::time::Span;
@@ -15,7 +16,7 @@ use unstuck_core::time::Span;
 use super::baseline::{Baseline, BaselineCheck, BaselineMode};
 use super::check::{CheckFailure, CheckOutcome, GateCheck};
 use super::checks::GateChecks;
-use super::missing::find_missing_package;
+use super::missing::{find_missing_package, is_known_tool, is_own_module, is_own_program};
 use crate::workspace::{Shell, Workspace};
 
 impl Baseline {
@@ -49,6 +50,11 @@ impl Baseline {
                     CheckOutcome::Flaky => baseline.flaky.push(command),
                     CheckOutcome::Red(red) => {
                         let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
+                        let stopped = red
+                            .stop
+                            .as_ref()
+                            .filter(|stop| !wanted.is_about_stop(stop, workspace.directory()));
+                        let stopped = stopped.map(|stop| check.stop_fault(stop, &red));
                         let CheckFailure { exit, output, failures, tests_run, .. } = *red;
                         if let Some(package) = find_missing_package(&output, workspace.directory())
                         {
@@ -59,6 +65,9 @@ impl Baseline {
                         }
                         if let Some(fault) = kept {
                             return Err(fault);
+                        }
+                        if let Some(fault) = stopped {
+                            return Err(cannot_run_fault(&command, fault));
                         }
                         let gate = checks.gate();
                         let red = BaselineCheck { gate, exit, output, failures, tests_run };
@@ -124,12 +133,39 @@ pub struct BaselineRequirement<'a> {
 
 impl BaselineRequirement<'_> {
     fn mentions_path(self, path: &Path) -> bool {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.mentions_word(&path.file_name().unwrap_or_default().to_string_lossy())
+    }
+
+    fn mentions_word(self, name: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-        self.words.match_indices(&*name).any(|(at, _)| {
+        self.words.match_indices(name).any(|(at, _)| {
             !self.words[..at].ends_with(is_part)
                 && !self.words[at + name.len()..].starts_with(is_part)
         })
+    }
+
+    /// Returns whether the task mentions a program or module that is not a well-known tool.
+    fn is_to_provide(self, name: &str) -> bool {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        !is_known_tool(name) && self.mentions_word(name)
+    }
+
+    /// Returns whether the reason why a check in the folder `root` did not run is the work itself: a part of
+    /// the project, a name that the task mentions, or the crash that it is about.
+    fn is_about_stop(self, stop: &CheckStop, root: &Path) -> bool {
+        match stop {
+            CheckStop::Program(program) => {
+                is_own_program(program, root) || self.is_to_provide(program)
+            }
+            CheckStop::Module(module) => {
+                let name = module.split('.').next().unwrap_or(module);
+                is_own_module(name, root) || self.is_to_provide(name)
+            }
+            CheckStop::Signal(_) => {
+                let words = self.words.to_lowercase();
+                ["crash", "segfault", "segmentation"].iter().any(|word| words.contains(word))
+            }
+        }
     }
 }
 
@@ -192,6 +228,37 @@ mod tests {
         for (words, path, expected) in cases {
             let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
             assert_eq!(wanted.mentions_path(Path::new(path)), expected, "{words}");
+        }
+    }
+
+    // B15: what the project or the task is to provide is not a missing tool.
+    #[test]
+    fn a_check_that_did_not_run_may_be_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("shop.py"), "").unwrap();
+        std::fs::create_dir(folder.path().join("bin")).unwrap();
+        std::fs::write(folder.path().join("bin/verify"), "").unwrap();
+        let program = |name: &str| CheckStop::Program(name.to_owned());
+        let module = |name: &str| CheckStop::Module(name.to_owned());
+        let cases = [
+            ("add a farewell", program("pytest"), false),
+            ("add a farewell", program("./run-tests.sh"), true),
+            ("add a farewell", program("scripts/verify"), true),
+            ("add a farewell", program("node_modules/.bin/jest"), false),
+            ("add a farewell", program(".venv/bin/pytest"), false),
+            ("add a farewell", program("/opt/tool/bin/lint"), false),
+            ("add a farewell", program("verify"), true),
+            ("write the program greet", program("greet"), true),
+            ("make the pytest suite green", program("pytest"), false),
+            ("add a farewell", module("pytest"), false),
+            ("add a farewell", module("shop.cli"), true),
+            ("write wordcount", module("wordcount"), true),
+            ("add a farewell", CheckStop::Signal(11), false),
+            ("repair the crash of `make test`", CheckStop::Signal(11), true),
+        ];
+        for (words, stop, expected) in cases {
+            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            assert_eq!(wanted.is_about_stop(&stop, folder.path()), expected, "{words}: {stop:?}");
         }
     }
 }

@@ -36,6 +36,16 @@ const PYTHON_NAMES: [(&str, &str); 9] = [
     ("yaml", "pyyaml"),
 ];
 
+/// Programs of the machine or of setup, which no task is to write even if it names them.
+const TOOLS: [&str; 32] = [
+    "ava", "black", "bundle", "cargo", "cmake", "composer", "coverage", "ctest", "deno", "docker",
+    "dotnet", "eslint", "flake8", "go", "gradle", "jest", "mocha", "mvn", "mypy", "node", "nox",
+    "npm", "npx", "phpunit", "pnpm", "prettier", "rspec", "ruff", "tox", "tsc", "vitest", "yarn",
+];
+
+/// Folders that setup fills with programs.
+const INSTALLED: [&str; 5] = ["venv/", "node_modules/", "vendor/", ".tox/", ".nox/"];
+
 /// Messages of tools about packages that are not installed, for any project.
 const UNINSTALLED: [&str; 5] = [
     "in locally installed gems",
@@ -59,15 +69,39 @@ pub(super) fn find_missing_package(output: &str, root: &Path) -> Option<String> 
 fn find_missing_python(line: &str, root: &Path) -> Option<String> {
     let (_, name) = line.split_once("ModuleNotFoundError: No module named ")?;
     let module = name.trim().trim_matches(['\'', '"']).split('.').next()?;
-    let own = root.join(module).exists()
-        || root.join(format!("{module}.py")).exists()
-        || root.join("src").join(module).exists();
+    let own = is_own_module(module, root);
     let known = module.to_ascii_lowercase();
     let installed_as = PYTHON_NAMES.iter().find(|(imported, _)| *imported == known);
     let installed_as = installed_as.map_or(known.as_str(), |(_, name)| name);
     let is_package = PYTHON_PACKAGES.contains(&known.as_str())
         || PYTHON_FILES.iter().any(|file| declares_package(&root.join(file), installed_as));
     (!own && is_package).then(|| module.to_owned())
+}
+
+/// Returns whether a program or module is a well-known tool.
+pub(super) fn is_known_tool(name: &str) -> bool {
+    TOOLS.contains(&name) || PYTHON_PACKAGES.contains(&name)
+}
+
+/// Returns whether the project at `root` has a module of this name.
+pub(super) fn is_own_module(module: &str, root: &Path) -> bool {
+    let file = format!("{module}.py");
+    [root.to_owned(), root.join("src")]
+        .iter()
+        .any(|folder| folder.join(module).exists() || folder.join(&file).exists())
+}
+
+/// Returns whether a program is a file that the project at `root` has or is to have: a path in the project,
+/// except where setup installs programs, or the name of a file in a usual folder.
+pub(super) fn is_own_program(program: &str, root: &Path) -> bool {
+    if program.starts_with('/') {
+        return false;
+    }
+    if program.contains('/') {
+        let path = program.trim_start_matches("./");
+        return !INSTALLED.iter().any(|folder| path.contains(folder));
+    }
+    ["", "bin", "scripts", "tools"].iter().any(|folder| root.join(folder).join(program).is_file())
 }
 
 /// Parses `Error: Cannot find module 'express'` and

@@ -4,6 +4,7 @@
 //! unless a tool says in its own diagnosis what it could not reach, fetch or write.
 
 mod runners;
+mod stop;
 
 use memchr::memmem::find;
 
@@ -11,6 +12,7 @@ use super::{RuleVerdict, judge_diagnosis};
 use crate::code::{Class, Code};
 use crate::signature::{Diagnosis, Fact, LineRole, OutputLine};
 pub(super) use runners::reports_failure;
+pub use stop::{CheckStop, find_check_stop};
 
 /// Returns the verdict on the environment, if the output of a check has one.
 pub(super) fn judge_surroundings(plain: &[u8], diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {

@@ -19,6 +19,7 @@ mod vocabulary;
 
 use crate::code::Code;
 use crate::signature::{self, Diagnosis, LineRole, OutputLine, Signature};
+pub use checks::{CheckStop, find_check_stop};
 use hit::RuleHit;
 pub use named::{OutputNames, extract_names};
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use score::{Record, Score};
 use unstuck_core::fault::Code;
-use unstuck_core::fault::text_rules::{self, RuleSet};
+use unstuck_core::fault::text_rules::{self, CheckStop, RuleSet};
 
 const CORPUS: &str = include_str!("../../../../../testdata/corpus/dev.jsonl");
 const UNSEEN: &str = include_str!("../../../../../testdata/corpus/unseen.jsonl");
@@ -361,6 +361,13 @@ fn no_failing_test_is_taken_for_the_surroundings() {
         .iter()
         .filter_map(|(record, found)| Some(format!("{}: {}", record["kind"], (*found)?)))
         .collect();
+    // A crash that make reports is none of a program that is missing; where a crash leads is another rule.
+    let is_missing = |stop: &CheckStop| !matches!(stop, CheckStop::Signal(_));
+    let stops = checked.iter().filter_map(|(record, _)| {
+        text_rules::find_check_stop(record["text"].as_str().unwrap().as_bytes())
+    });
+    let stops: Vec<CheckStop> = stops.filter(is_missing).collect();
+    assert_eq!(stops, [], "no program of a failing test is missing");
     println!("checks     {} of {} taken for the surroundings", wrong.len(), checked.len());
     assert!(checked.len() >= 300, "{}", checked.len());
     assert!(wrong.is_empty(), "{wrong:#?}");
