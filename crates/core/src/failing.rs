@@ -1,18 +1,25 @@
 //! The failed tests of a red check, and whether two red checks fail in the same way.
 //!
 //! [`CheckFailures::from_output`] extracts the names of failed tests from the output of a test runner (`runners.rs` is
-//! the table) and the lines that state the failure, without parts that vary from run to run: places, durations,
-//! times, addresses and names of temporary files. Numbers in a message stay: another value is another failure. If
-//! the runner names no test, the whole output counts.
+//! the table) and the lines that state the failure: those in the section of a failed test (`sections.rs`), and
+//! those with a word for an expected or actual value. Parts that vary from run to run are masked (`steady.rs`).
+//! Numbers in a message stay: another value is another failure. If the runner names no test, the whole output
+//! counts.
 
 mod runners;
+mod sections;
+mod steady;
 mod totals;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::signature::plain_text;
+use sections::SectionReader;
+pub(crate) use steady::place_file;
+use steady::steady_line;
 pub use totals::tests_run;
 
 /// Maximum number of failed tests kept of an output.
@@ -36,7 +43,12 @@ impl CheckFailures {
         let text = plain_text(output);
         let text = if root.is_empty() { text } else { text.replace(root, ".") };
         let tests = runners::failed_tests(&text);
-        let states = |line: &&str| tests.is_empty() || states_a_value(line);
+        let text = split_tags(&text);
+        let mut sections = SectionReader::new(&tests);
+        let states = |line: &&str| {
+            let is_message = sections.read_line(line);
+            tests.is_empty() || is_message || states_a_value(line)
+        };
         let lines = text.lines().filter(states).map(steady_line);
         let lines = lines.filter(|line| !line.is_empty()).take(LINES_MAX);
         let lines = lines.map(|line| hash_line(&line)).collect();
@@ -65,6 +77,15 @@ impl CheckFailures {
             let mut own = split_words(leaf).filter(|word| !is_filler(word)).peekable();
             is_about_tests && own.peek().is_some() && own.all(|word| words.contains(&word))
         })
+    }
+}
+
+/// Puts the elements of JUnit XML into lines of their own: a report may be a single line.
+fn split_tags(text: &str) -> Cow<'_, str> {
+    if text.contains("<testcase ") {
+        Cow::Owned(text.replace("><", ">\n<"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -119,14 +140,14 @@ fn is_filler(word: &str) -> bool {
 const STATES: &[&str] = &[
     "assert", "expected", "received", "actual", "got", "want", "left:", "right:", "panicked",
     "error", "exception", "failed:", "failure", "!=", "==", "not equal", "raise", "mismatch",
-    "undefined", "cannot", "could not", "unexpected", "missing", "diff",
+    "undefined", "cannot", "could not", "unexpected", "missing", "diff", "panic:",
 ];
 
 /// Returns whether a line of a run with named tests states the failure. Progress, totals and lists of tests
 /// change whenever a test is added, and carry no information about a failure.
 fn states_a_value(line: &str) -> bool {
     let line = line.trim_start();
-    if is_summary(line) {
+    if is_summary(line) || line.starts_with("<testsuite") || line.starts_with("=== ") {
         return false;
     }
     let is_marked = ["E  ", "+ ", "- ", "+", "-"].iter().any(|mark| line.starts_with(mark))
@@ -151,92 +172,6 @@ pub(crate) fn is_summary(line: &str) -> bool {
         || line.starts_with("error: test failed")
         || line.starts_with("error: process didn't exit")
         || line.contains(" (wstat: ")
-}
-
-/// Returns the normalized line, equal for the same failure.
-fn steady_line(line: &str) -> String {
-    let mut steady = String::with_capacity(line.len());
-    for (at, word) in line.split_whitespace().enumerate() {
-        if at > 0 {
-            steady.push(' ');
-        }
-        steady.push_str(&steady_word(word));
-    }
-    // `in 0.12 s`, `line 14`: the number is a word of its own.
-    without_numbers_after(&without_numbers_before(&steady))
-}
-
-/// Units that follow a duration as a word of their own.
-const UNITS: &[&str] = &[
-    "s", "ms", "us", "ns", "sec", "secs", "second", "seconds", "minutes", "wallclock", "usr",
-    "sys", "cusr", "csys", "CPU",
-];
-
-fn without_numbers_before(line: &str) -> String {
-    let words: Vec<&str> = line.split(' ').collect();
-    let masked = words.iter().enumerate().map(|(at, word)| {
-        let unit = words.get(at + 1).map(|next| next.trim_end_matches([')', ']', ',', '.', ';']));
-        let is_number = is_decimal(word.trim_start_matches(['(', '[']));
-        if is_number && unit.is_some_and(|unit| UNITS.contains(&unit)) { "#" } else { word }
-    });
-    masked.collect::<Vec<_>>().join(" ")
-}
-
-fn without_numbers_after(line: &str) -> String {
-    let words: Vec<&str> = line.split(' ').collect();
-    let masked = words.iter().enumerate().map(|(at, word)| {
-        let is_place = at > 0 && matches!(words[at - 1], "line" | "Line" | "pid" | "PID");
-        if is_place && is_decimal(word.trim_end_matches([',', ':', '.', ')'])) { "#" } else { word }
-    });
-    masked.collect::<Vec<_>>().join(" ")
-}
-
-fn is_decimal(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_ascii_digit())
-        && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-}
-
-/// Returns a word without its varying parts.
-fn steady_word(word: &str) -> String {
-    let bare = word.trim_matches(['(', ')', '[', ']', ',', ';', '"', '\'', '<', '>', '{', '}']);
-    if is_duration(bare) || is_clock(bare) || is_address(bare) {
-        return word.replace(bare, "#");
-    }
-    if bare.contains("/tmp/") || bare.contains("/var/folders/") {
-        return word.replace(bare, "/tmp/#");
-    }
-    match place_file(bare) {
-        Some(file) => word.replace(bare, file),
-        None => word.to_owned(),
-    }
-}
-
-/// Returns whether a word is a duration: `0.12s`, `3ms`, `1m2s`.
-fn is_duration(word: &str) -> bool {
-    let number = word.trim_end_matches(|last: char| last.is_ascii_alphabetic() || last == 'µ');
-    let unit = &word[number.len()..];
-    is_decimal(number) && matches!(unit, "s" | "ms" | "us" | "µs" | "ns" | "m" | "min")
-}
-
-/// Returns whether a word is a time: `12:31:05`, `2026-11-16T12:31:05.001Z`.
-fn is_clock(word: &str) -> bool {
-    let digits = |byte: u8| byte.is_ascii_digit() || b":-.TZ+,".contains(&byte);
-    word.matches(':').count() >= 2 && word.bytes().all(digits)
-}
-
-/// Returns whether a word is an address: `0x7f3a…`.
-fn is_address(word: &str) -> bool {
-    let Some(digits) = word.strip_prefix("0x") else { return false };
-    digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Returns the file of a place such as `src/lib.rs:12:5` or `test_a.py:3:`.
-pub(crate) fn place_file(word: &str) -> Option<&str> {
-    let (file, place) = word.split_once(':')?;
-    let is_file = file.contains('.') || file.contains('/');
-    let mut numbers = place.trim_end_matches(':').split(':');
-    let all = numbers.all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    (is_file && all).then_some(file)
 }
 
 #[cfg(test)]
@@ -346,6 +281,135 @@ mod tests {
         assert!(plain.are_within(&of("at ./check.sh:7: expected 5, got -1 after 9ms (12:31:44)")));
         assert!(!plain.are_within(&of("at ./check.sh:3: expected 5, got 6 after 12ms (12:30:01)")));
         assert!(!plain.are_within(&CheckFailures::default()));
+    }
+
+    /// Outputs of runs of the same tree: `~` stands for what varies by itself, `@` for a value of a free message.
+    const RUNS: &[(&str, &str)] = &[
+        (
+            "pytest",
+            "=== test session starts ===\ncollected 2 items\n\ntests/test_a.py F.   [100%]\n\
+             ____ test_add ____\n\ntmp_path = PosixPath('/tmp/pytest-of-u/pytest-~/test_add0')\n\n\
+             \x20   def test_add():\n>       assert ok, 'sum was @'\nE       AssertionError: sum was @\n\
+             E       assert <shop.Cart object at 0x7f3a12~4>\n\ntests/test_a.py:8: AssertionError\n\
+             FAILED tests/test_a.py::test_add - AssertionError: sum was @\n=== 1 failed, 1 passed in 0.~s ===\n",
+        ),
+        (
+            "unittest",
+            "F.\n======\nFAIL: test_add (tests.test_a.Adding.test_add)\n------\n\
+             Traceback (most recent call last):\n  File \"/w/tests/test_a.py\", line ~, in test_add\n\
+             \x20   self.fail(msg)\nAssertionError: sum was @\n\n------\nRan 2 tests in 0.00~s\n\n\
+             FAILED (failures=1)\n",
+        ),
+        (
+            "cargo test",
+            "running 2 tests\ntest tests::ok ... ok\ntest tests::adds ... FAILED\n\nfailures:\n\n\
+             ---- tests::adds stdout ----\nlistening on port ~\n\
+             thread 'tests::adds' (12~) panicked at src/lib.rs:~:9:\nsum was @\n\
+             note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n\n\n\
+             failures:\n    tests::adds\n\n\
+             test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.0~s\n\n\
+             error: test failed, to rerun pass `--lib`\n",
+        ),
+        (
+            "nextest",
+            "        PASS [   0.00~s] (1/2) shop tests::ok\n        FAIL [   0.01~s] (2/2) shop tests::adds\n\
+             \x20 stderr \u{2500}\u{2500}\u{2500}\n\n    thread 'tests::adds' (45~) panicked at src/lib.rs:8:9:\n\
+             \x20   sum was @\n    note: run with `RUST_BACKTRACE=1` environment variable\n\n\
+             \x20 Cancelling due to test failure\n     Summary [   0.01~s] 2 tests run: 1 passed, 1 failed\n\
+             \x20       FAIL [   0.01~s] (2/2) shop tests::adds\n",
+        ),
+        (
+            "go test",
+            "--- FAIL: TestAdd (0.0~s)\n    calc_test.go:~: Add(2,3) is @, should be 5\n\
+             \x20   calc_test.go:9: after 1~ms at 127.0.0.1:4312~\nFAIL\nexit status 1\n\
+             FAIL\texample.com/shop\t0.00~s\nFAIL\n",
+        ),
+        (
+            "go test -v",
+            "=== RUN   TestOk\n    calc_test.go:3: fine ~\n--- PASS: TestOk (0.00s)\n=== RUN   TestAdd\n\
+             \x20   calc_test.go:8: Add(2,3) is @, should be 5\n--- FAIL: TestAdd (0.0~s)\nFAIL\n\
+             FAIL\texample.com/shop\t0.00~s\n",
+        ),
+        (
+            "go panic",
+            "--- FAIL: TestAdd (0.00s)\npanic: sum was @ [recovered]\n\tpanic: sum was @\n\n\
+             goroutine ~ [running]:\ntesting.tRunner.func1.2({0x5~a, 0xc0001})\n\
+             \t/usr/lib/go/src/testing/testing.go:15~\nFAIL\texample.com/shop\t0.00~s\n",
+        ),
+        (
+            "jest",
+            "FAIL ./cart.test.js\n  cart\n    \u{2715} adds up (~ ms)\n    \u{2713} is empty (1 ms)\n\n\
+             \x20 \u{25cf} cart \u{203a} adds up\n\n    sum was @\n\n      ~1 |   test('adds up', () => {\n\
+             \x20   > 8 |     throw new Error(said)\n        |           ^\n\n\
+             \x20     at Object.<anonymous> (cart.test.js:~:11)\n\n\
+             Tests:       1 failed, 1 passed, 2 total\nTime:        0.~1 s\nRan all test suites.\n",
+        ),
+        (
+            "vitest",
+            " \u{276f} src/cart.test.ts (2 tests | 1 failed) ~ms\n\n FAIL  src/cart.test.ts > cart > adds up\n\
+             the cart is off\nsum was @\n \u{276f} src/cart.test.ts:~:20\n      6|   test('x')\n\n\
+             \u{23af}\u{23af}\u{23af}[1/1]\u{23af}\n\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n\
+             \x20  Start at  12:30:0~\n   Duration  30~ms\n",
+        ),
+        (
+            "mocha",
+            "  cart\n    1) adds up\n    \u{2714} is empty (~ms)\n\n  1 passing (~ms)\n  1 failing\n\n\
+             \x20 1) cart\n       adds up:\n     off by one\n     sum was @\n\
+             \x20     at Context.<anonymous> (test/cart.js:~:13)\n",
+        ),
+        (
+            "tap",
+            "TAP version 14\nnot ok 1 - adds up\n# sum was @\n  ---\n  duration_ms: 0.~\n\
+             \x20 location: 'file:///w/cart.test.mjs:~:1'\n  found: @\n  ...\nok 2 - is empty\n  ---\n\
+             \x20 duration_ms: 1.~\n  ...\n1..2\n# tests 2\n# pass 1\n# fail 1\n# duration_ms 5.~\n",
+        ),
+        (
+            "junit xml",
+            "<?xml version=\"1.0\"?><testsuites><testsuite name=\"a\" tests=\"2\" time=\"0.~\" \
+             timestamp=\"2026-11-16T12:30:0~\"><testcase classname=\"c.A\" name=\"ok\" time=\"0.~\"/>\
+             <testcase classname=\"c.A\" name=\"adds\" time=\"0.~\"><failure message=\"off\">\nsum was @\n\
+             </failure></testcase></testsuite></testsuites>\n",
+        ),
+        (
+            "rspec",
+            "Failures:\n\n  1) Cart adds up\n     Failure/Error: raise said\n\n     RuntimeError:\n\
+             \x20      sum was @\n     # ./spec/cart_spec.rb:~:in `block'\n\nFinished in 0.0~ seconds\n\
+             2 examples, 1 failure\n\nFailed examples:\n\nrspec ./spec/cart_spec.rb:3 # Cart adds up\n\n\
+             Randomized with seed 12~\n",
+        ),
+    ];
+
+    /// Two runs of the same code are equal, and another value in a free message is another failure.
+    #[test]
+    fn a_free_message_counts_and_what_varies_by_itself_does_not() {
+        for (runner, output) in RUNS {
+            let run = |varying: &str, value: &str| {
+                let output = output.replace('~', varying).replace('@', value);
+                CheckFailures::from_output(output.as_bytes(), "/w")
+            };
+            let base = run("3", "-1");
+            assert!(!base.tests.is_empty(), "{runner}");
+            assert_eq!(run("7", "-1"), base, "{runner}: the same code");
+            assert!(!run("3", "6").are_within(&base), "{runner}: another value");
+            assert!(run("3", "-1").are_within(&base), "{runner}");
+        }
+    }
+
+    /// The order of tests does not matter, and neither do tests that were added and pass.
+    #[test]
+    fn order_and_tests_that_pass_do_not_matter() {
+        let red = "--- FAIL: TestA (0.00s)\n    a_test.go:8: A is 1\n";
+        let other = "--- FAIL: TestB (0.00s)\n    a_test.go:9: B is 2\n";
+        let of = |output: &str| CheckFailures::from_output(output.as_bytes(), "");
+        assert_eq!(of(&format!("{red}{other}FAIL\n")), of(&format!("{other}{red}FAIL\n")));
+        let passing = "=== RUN   TestC\n    a_test.go:30: C is 3\n--- PASS: TestC (0.00s)\n";
+        assert!(of(&format!("{passing}{red}FAIL\n")).are_within(&of(red)));
+        // The end of the run may follow any test.
+        let first = "not ok 1 - a\n# a is 1\nok 2 - b\n# finished at 1763500001.12 in 0.2 s\n";
+        let last = "ok 1 - b\nnot ok 2 - a\n# a is 1\n# finished at 1763500004.57 in 0.1 s\n";
+        assert_eq!(of(first), of(last));
+        let tap = "not ok 1 - a\n# a is 1\n";
+        assert!(of(&format!("{tap}ok 2 - b\n# b is 5\n1..2\n")).are_within(&of(tap)));
     }
 
     /// The remaining failures of a red base are its own; another test or another value is not.

@@ -91,14 +91,14 @@ fn parse_go_test(line: &str) -> Option<String> {
 }
 
 /// Parses `  * suite > test` (a bullet in the original).
-fn parse_jest(line: &str) -> Option<String> {
+pub(super) fn parse_jest(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("* ")?.trim();
     let is_test = line.starts_with("  ") && (name.contains(" > ") || !name.contains(':'));
     (is_test && !name.is_empty() && name != "Console").then(|| name.to_owned())
 }
 
 /// Parses ` FAIL  src/a.test.ts > suite > test`.
-fn parse_vitest(line: &str) -> Option<String> {
+pub(super) fn parse_vitest(line: &str) -> Option<String> {
     let name = line.trim_start().strip_prefix("FAIL ")?.trim();
     let is_test = name.contains(" > ") || is_script(name.split(' ').next().unwrap_or(name));
     is_test.then(|| name.to_owned())
@@ -141,8 +141,13 @@ fn strip_number(line: &str) -> Option<&str> {
     is_number.then(|| rest.trim_end())
 }
 
+/// Returns whether a line begins as `12) …`.
+pub(super) fn is_numbered(line: &str) -> bool {
+    strip_number(line).is_some()
+}
+
 /// Parses `not ok 3 - name`; tests marked todo or skip are not red.
-fn parse_tap(line: &str) -> Option<String> {
+pub(super) fn parse_tap(line: &str) -> Option<String> {
     let rest = line.trim_start().strip_prefix("not ok ")?;
     let lower = rest.to_ascii_lowercase();
     if lower.contains("# todo") || lower.contains("# skip") {
@@ -155,7 +160,7 @@ fn parse_tap(line: &str) -> Option<String> {
 
 /// Parses `#   Failed test 'name'`, or `#   Failed test at t/a.t line 3.` for a test without a name, and in
 /// the list at the end `t/a.t (Wstat: 256 (exited 1) Tests: 1 Failed: 1)`.
-fn parse_prove(line: &str) -> Option<String> {
+pub(super) fn parse_prove(line: &str) -> Option<String> {
     if let Some((file, _)) = line.split_once(" (Wstat: ") {
         let file = file.trim();
         return (!file.is_empty() && !file.contains(' ')).then(|| file.to_owned());
@@ -241,7 +246,7 @@ fn parse_gradle(line: &str) -> Option<String> {
 }
 
 /// Parses `  Failed Name.Space.Test [12 ms]`.
-fn parse_dotnet(line: &str) -> Option<String> {
+pub(super) fn parse_dotnet(line: &str) -> Option<String> {
     let name = line.strip_prefix("  Failed ")?;
     let (name, time) = name.rsplit_once(" [")?;
     time.ends_with("s]").then(|| name.to_owned())
