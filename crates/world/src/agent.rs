@@ -40,6 +40,12 @@ pub trait Agent: Send + Sync {
         assignment.wall.clone()
     }
 
+    /// Returns whether the agent sets up a sandbox of its own for this assignment, in which case
+    /// Unstuck's is not around it.
+    fn has_own_sandbox(&self, _assignment: &AgentAssignment) -> bool {
+        false
+    }
+
     /// Returns the folder in which the agent's program keeps its transcripts, if that folder
     /// belongs to Unstuck: secrets are redacted from it after each attempt.
     fn transcript_folder(&self) -> Option<&Path> {

@@ -90,6 +90,7 @@ impl BuildContext {
                 let egress = self.open_egress(order, task, &mut assignment).await?;
                 let held = agent.wall_for(&assignment).try_out();
                 let reached = match &egress {
+                    _ if agent.has_own_sandbox(&assignment) => AgentNetwork::OwnSandbox,
                     Some(_) => AgentNetwork::AllowedHosts,
                     None => AgentNetwork::ByCommands(NetworkIsolation::Open),
                 };

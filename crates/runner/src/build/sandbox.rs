@@ -26,8 +26,10 @@ pub(super) type AgentSandboxFacts = (WallEnforcement, AgentNetwork);
 /// The network access of agents.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AgentNetwork {
-    /// The hosts that a proxy lets through.
+    /// The hosts that a proxy lets through, as far as the sandbox leaves no other way.
     AllowedHosts,
+    /// What the sandbox of the agent program itself allows. Unstuck's own is not around it.
+    OwnSandbox,
     /// The network that their commands have.
     ByCommands(NetworkIsolation),
 }
@@ -74,6 +76,13 @@ impl BuildContext {
 }
 
 fn render_sandbox_remark((held, reached): AgentSandboxFacts, tree: &str) -> String {
+    if matches!(reached, AgentNetwork::OwnSandbox) {
+        return format!(
+            "Without bubblewrap, this agent works in its own sandbox and not in that of Unstuck. It \
+             says that its commands cannot write outside {tree} and have no network; Unstuck has \
+             not tried that. They can read your home folder."
+        );
+    }
     let files = match held.files {
         EnforcementLevel::Fully | EnforcementLevel::Partly => {
             let mut cannot = format!("write outside {tree}");
@@ -101,12 +110,27 @@ fn render_sandbox_remark((held, reached): AgentSandboxFacts, tree: &str) -> Stri
         }
     };
     let network = match reached {
-        AgentNetwork::AllowedHosts => {
-            "They reach the hosts that your settings allow, and no others."
-        }
+        AgentNetwork::AllowedHosts => describe_proxied_network(held.network),
+        // An own sandbox has been described above, with its network.
+        AgentNetwork::OwnSandbox => "",
         AgentNetwork::ByCommands(commands) => describe_command_network(commands),
     };
     format!("{files} {network}")
+}
+
+/// Describes what programs reach that are told to use the proxy, by what was tried out.
+const fn describe_proxied_network(held: EnforcementLevel) -> &'static str {
+    match held {
+        EnforcementLevel::Fully => "They reach the hosts that your settings allow, and no others.",
+        EnforcementLevel::Partly => {
+            "They reach the hosts that your settings allow, and no others, but also programs of \
+             this machine through local sockets."
+        }
+        EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => {
+            "This machine cannot keep them to the hosts that your settings allow: they can use the \
+             whole network."
+        }
+    }
 }
 
 const fn describe_command_network(network: NetworkIsolation) -> &'static str {
@@ -126,6 +150,20 @@ mod tests {
 
     use super::*;
 
+    // B53: nothing is said about the network that was not tried out.
+    #[test]
+    fn it_says_that_hosts_are_kept_to_only_where_they_are() {
+        let says = |network| {
+            let held = WallEnforcement { network, ..WallEnforcement::default() };
+            let words = render_sandbox_remark((held, AgentNetwork::AllowedHosts), COPY);
+            (words.contains("and no others."), words.contains("whole network"))
+        };
+        assert_eq!(says(EnforcementLevel::Fully), (true, false));
+        assert_eq!(says(EnforcementLevel::Partly), (false, false));
+        assert_eq!(says(EnforcementLevel::NotPossible), (false, true));
+        assert_eq!(says(EnforcementLevel::NotWanted), (false, true));
+    }
+
     #[test]
     fn its_texts_are_plain() {
         for hold in [
@@ -138,6 +176,7 @@ mod tests {
                 files: hold,
                 reading: hold,
                 processes: hold,
+                network: hold,
                 ..WallEnforcement::default()
             };
             let networks = [
@@ -148,7 +187,7 @@ mod tests {
                 NetworkIsolation::Unshare,
             ];
             let networks = networks.into_iter().map(AgentNetwork::ByCommands);
-            for reached in networks.chain([AgentNetwork::AllowedHosts]) {
+            for reached in networks.chain([AgentNetwork::AllowedHosts, AgentNetwork::OwnSandbox]) {
                 for tree in [COPY, OWN_TREE] {
                     let words = render_sandbox_remark((held, reached), tree);
                     assert_eq!(lint_text(&words), [], "{words}");

@@ -114,6 +114,10 @@ impl Agent for CodexCli {
         self.settings.build_wall(assignment)
     }
 
+    fn has_own_sandbox(&self, assignment: &AgentAssignment) -> bool {
+        self.settings.effective_access(assignment) == CodexAccess::Workspace
+    }
+
     async fn work_on(
         &self,
         assignment: AgentAssignment,
