@@ -14,6 +14,7 @@ use unstuck_runner::{Decider, SystemClock};
 use unstuck_store::Store;
 use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::process::GuardCommand;
+use unstuck_world::provider::take_logins_back;
 use unstuck_world::workspace;
 
 pub(super) use self::elsewhere::leave_out_begun;
@@ -26,6 +27,7 @@ use crate::build::{
 };
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, ProjectSession};
+use crate::render;
 use crate::settings::{ResolvedSettings, RunOptions, Settings, load_with_options, merge_options};
 
 pub(in crate::commands) struct BuildWorkers {
@@ -47,6 +49,14 @@ impl BuildWorkers {
         let ResolvedSettings { settings, policy, .. } = resolved;
         let repository = workspace::ProjectRepository::open("git", project.root()).await?;
         let network = command_network(&settings.commands.network).await;
+        // A login that an agent renewed before a crash is the operator's again, whatever comes next.
+        let homes = project.agent_homes_folder();
+        if let Err(error) = take_logins_back(&homes).await {
+            let place = homes.display();
+            render::write_note(&format!(
+                "unstuck: a login that was renewed by an agent is still in {place}: {error}"
+            ));
+        }
         Ok(Self {
             project: project.clone(),
             settings,

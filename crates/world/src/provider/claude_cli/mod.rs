@@ -16,14 +16,13 @@ use unstuck_core::fault::{Fault, Permission};
 pub use parse::ClaudeStream;
 
 use super::account::AccountAuth;
+use super::login;
 use super::program::{ProgramRun, ProgramRunEnd, check_program};
 use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
 use crate::process::{GuardCommand, Wall};
 
 /// The name of this provider.
 pub const NAME: &str = "claude-cli";
-/// The file in which the program keeps a login.
-const LOGIN: &str = ".credentials.json";
 
 /// The settings for running Claude Code.
 #[derive(Clone, Debug)]
@@ -34,7 +33,7 @@ pub struct ClaudeSettings {
     pub guard: GuardCommand,
     /// The credentials of the account.
     pub account: AccountAuth,
-    /// The directory in which it keeps its state if it works with a key.
+    /// The directory in which it keeps its state. A login is lent to it there.
     pub home: PathBuf,
     /// The URL of its service, if it is not the default one.
     pub base_url: Option<String>,
@@ -133,6 +132,26 @@ impl ClaudeCli {
             usage: stream.convert_tokens(),
         })
     }
+
+    /// Starts the program, and once more with a new conversation if the one to resume is unknown.
+    async fn run_twice(
+        &self,
+        assignment: &AgentAssignment,
+        tell: &mpsc::Sender<Activity>,
+        stop: &CancellationToken,
+    ) -> AgentResult {
+        let thread = assignment.thread.as_deref();
+        if let Some(ended) = self.run_once(assignment, thread, tell, stop).await {
+            return ended;
+        }
+        // A new conversation has another id, by which the worker notices the change.
+        let ended = self.run_once(assignment, None, tell, stop).await;
+        ended.unwrap_or(AgentResult {
+            end: AgentEnd::Stopped,
+            thread: None,
+            usage: Usage::default(),
+        })
+    }
 }
 
 #[async_trait]
@@ -144,12 +163,11 @@ impl Agent for ClaudeCli {
     async fn check_ready(&self) -> Result<(), Fault> {
         check_program(&self.settings.program, NAME)?;
         self.check_permissions()?;
-        self.settings.account.check_credential(NAME, LOGIN)
+        self.settings.account.check_credential(NAME, login::CLAUDE.file)
     }
 
     fn transcript_folder(&self) -> Option<&Path> {
-        // With a login it works in the operator's own folder, which Unstuck does not change.
-        matches!(self.settings.account, AccountAuth::Key(_)).then_some(&*self.settings.home)
+        Some(&self.settings.home)
     }
 
     fn wall_for(&self, assignment: &AgentAssignment) -> Wall {
@@ -162,20 +180,13 @@ impl Agent for ClaudeCli {
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
     ) -> AgentResult {
-        if let Err(fault) = self.settings.prepare_home() {
-            let end = AgentEnd::Failed(Box::new(fault));
-            return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
-        }
-        let thread = assignment.thread.as_deref();
-        if let Some(ended) = self.run_once(&assignment, thread, &tell, &stop).await {
-            return ended;
-        }
-        // A new conversation has another id, by which the worker notices the change.
-        let ended = self.run_once(&assignment, None, &tell, &stop).await;
-        ended.unwrap_or(AgentResult {
-            end: AgentEnd::Stopped,
-            thread: None,
-            usage: Usage::default(),
-        })
+        let loan = match self.settings.prepare_home().await {
+            Ok(loan) => loan,
+            Err(fault) => {
+                let end = AgentEnd::Failed(Box::new(fault));
+                return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
+            }
+        };
+        login::run_with_login(loan, self.run_twice(&assignment, &tell, &stop)).await
     }
 }

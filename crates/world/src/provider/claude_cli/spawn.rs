@@ -11,7 +11,7 @@ use super::{ClaudePermissions, ClaudeSettings, NAME};
 use crate::agent::AgentAssignment;
 use crate::mcp;
 use crate::process::{Launch, Wall};
-use crate::provider::account::AccountAuth;
+use crate::provider::login::{self, LoginLoan};
 use crate::provider::program;
 
 /// Variables that leave backoff and retries to the engine, and disable all traffic except for the
@@ -44,8 +44,10 @@ const TAKEN_AWAY: &[&str] =
     &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "IS_SANDBOX"];
 
 impl ClaudeSettings {
-    pub(super) fn prepare_home(&self) -> Result<(), Fault> {
-        program::create_home(self.state_directory(), NAME)
+    /// Creates the home, and lends it the operator's login.
+    pub(super) async fn prepare_home(&self) -> Result<Option<LoginLoan>, Fault> {
+        program::create_home(&self.home, NAME)?;
+        login::lend_login(&self.account, &login::CLAUDE, (&self.home, NAME)).await
     }
 
     pub(super) fn build_launch(
@@ -64,16 +66,7 @@ impl ClaudeSettings {
     }
 
     pub(super) fn build_wall(&self, assignment: &AgentAssignment) -> Wall {
-        program::build_wall(assignment, &self.program, [self.state_directory().to_owned()])
-    }
-
-    /// Returns the directory of the program's state. With a login it is the directory of the login,
-    /// because renewing a login replaces the whole file, which would break a link to it.
-    fn state_directory(&self) -> &Path {
-        match &self.account {
-            AccountAuth::Key(_) => &self.home,
-            AccountAuth::Login(directory) => directory,
-        }
+        program::build_wall(assignment, &self.program, [self.home.clone()])
     }
 
     fn build_arguments(&self, assignment: &AgentAssignment, thread: Option<&str>) -> Vec<OsString> {
@@ -142,7 +135,7 @@ impl ClaudeSettings {
         for (name, value) in ENVIRONMENT {
             set(name, value.into());
         }
-        set("CLAUDE_CONFIG_DIR", self.state_directory().into());
+        set("CLAUDE_CONFIG_DIR", self.home.clone().into());
         if self.sandboxed {
             set("IS_SANDBOX", "1".into());
         }

@@ -24,14 +24,13 @@ pub use requests::CodexSessionParams;
 pub use session::CodexSession;
 
 use super::account::AccountAuth;
+use super::login;
 use super::program::{self, HomeInitLock, ProgramRun, check_program};
 use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
 use crate::process::{GuardCommand, Wall};
 
 /// The name of this provider.
 pub const NAME: &str = "codex-cli";
-/// The file in which the program keeps a login.
-const LOGIN: &str = "auth.json";
 
 /// The settings for running Codex.
 #[derive(Clone, Debug)]
@@ -103,7 +102,7 @@ impl Agent for CodexCli {
 
     async fn check_ready(&self) -> Result<(), Fault> {
         check_program(&self.settings.program, NAME)?;
-        self.settings.account.check_credential(NAME, LOGIN)
+        self.settings.account.check_credential(NAME, login::CODEX.file)
     }
 
     fn transcript_folder(&self) -> Option<&Path> {
@@ -124,10 +123,13 @@ impl Agent for CodexCli {
         tell: mpsc::Sender<Activity>,
         stop: CancellationToken,
     ) -> AgentResult {
-        if let Err(fault) = self.settings.prepare_home() {
-            let end = AgentEnd::Failed(Box::new(fault));
-            return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
-        }
+        let loan = match self.settings.prepare_home().await {
+            Ok(loan) => loan,
+            Err(fault) => {
+                let end = AgentEnd::Failed(Box::new(fault));
+                return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
+            }
+        };
         let launch = self.settings.build_launch(&assignment);
         let access = self.settings.effective_access(&assignment);
         let mut session = CodexSession::new(CodexSessionParams {
@@ -142,7 +144,7 @@ impl Agent for CodexCli {
         });
         let first = HomeInitLock::acquire(&self.settings.home).await;
         let run = ProgramRun { launch, limits: assignment.limits, tell, stop, first };
-        let closed = run.run_dialog(&mut session).await;
+        let closed = login::run_with_login(loan, run.run_dialog(&mut session)).await;
         AgentResult {
             end: self
                 .settings

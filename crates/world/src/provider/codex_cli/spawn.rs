@@ -1,21 +1,19 @@
 //! The command line of Codex: arguments, environment, and a home of its own.
 
 use std::ffi::OsString;
-use std::io;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 use unstuck_core::fault::Fault;
 
-use super::{CodexAccess, CodexSettings, LOGIN, NAME};
+use super::{CodexAccess, CodexSettings, NAME};
 use crate::agent::AgentAssignment;
 use crate::mcp;
 use crate::process::{Launch, Wall, WallLayers};
 use crate::provider::account::AccountAuth;
+use crate::provider::login::{self, LoginLoan};
 use crate::provider::program;
-use crate::regular_file::allow_missing;
 
 /// Variables of credentials; Codex gets only the one of its account.
 const CREDENTIALS: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
@@ -30,12 +28,10 @@ const LOG: (&str, &str) = ("RUST_LOG", "error,codex_core::responses_retry=warn")
 const PROVIDER: &str = "model_providers.unstuck";
 
 impl CodexSettings {
-    /// Creates the home, with a link to the operator's login in it.
-    pub(super) fn prepare_home(&self) -> Result<(), Fault> {
+    /// Creates the home, and lends it the operator's login.
+    pub(super) async fn prepare_home(&self) -> Result<Option<LoginLoan>, Fault> {
         program::create_home(&self.home, NAME)?;
-        let AccountAuth::Login(directory) = &self.account else { return Ok(()) };
-        link_login(&directory.join(LOGIN), &self.home.join(LOGIN))
-            .map_err(|error| program::home_fault(&self.home, NAME).with_cause(error))
+        login::lend_login(&self.account, &login::CODEX, (&self.home, NAME)).await
     }
 
     pub(super) fn build_launch(&self, assignment: &AgentAssignment) -> Launch {
@@ -70,17 +66,11 @@ impl CodexSettings {
     /// Returns the wall. Codex's own sandbox cannot be set up behind Unstuck's wall, so only one of
     /// them is used.
     pub(super) fn build_wall(&self, assignment: &AgentAssignment) -> Wall {
-        let login = match &self.account {
-            AccountAuth::Login(directory) => Some(directory.join(LOGIN)),
-            AccountAuth::Key(_) => None,
-        };
         match self.effective_access(assignment) {
             CodexAccess::Workspace => Wall::default(),
-            CodexAccess::Full => program::build_wall(
-                assignment,
-                &self.program,
-                login.into_iter().chain([self.home.clone()]),
-            ),
+            CodexAccess::Full => {
+                program::build_wall(assignment, &self.program, [self.home.clone()])
+            }
         }
     }
 
@@ -148,14 +138,4 @@ fn own_server_settings(program: &Path) -> [String; 5] {
         format!("{server}.default_tools_approval_mode=\"approve\""),
         format!("{server}.startup_timeout_sec=60"),
     ]
-}
-
-/// Links the login into the home. Codex renews a login in the same file, so the link stays valid
-/// and both homes have the newest one.
-fn link_login(login: &Path, at: &Path) -> io::Result<()> {
-    if std::fs::read_link(at).is_ok_and(|target| target == login) {
-        return Ok(());
-    }
-    allow_missing(std::fs::remove_file(at))?;
-    symlink(login, at)
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod claude;
 mod codex;
+mod logins;
 mod preflight;
 mod programs;
 mod suite;

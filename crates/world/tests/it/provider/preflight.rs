@@ -40,22 +40,24 @@ async fn without_a_way_in_it_is_not_begun() {
 }
 
 #[tokio::test]
-async fn codex_shares_the_login_of_the_person() {
+async fn codex_renews_the_login_of_the_person_in_place() {
     let stage = Stage::new();
     let login = stage.path("person/auth.json");
-    fs::write(&login, "{}").unwrap();
+    let renewed = |day: u32| format!(r#"{{"last_refresh":"{day}","tokens":{{}}}}"#);
+    fs::write(&login, renewed(0)).unwrap();
     let mut settings = stage.codex(&testdata("agent"), None);
     settings.account = AccountAuth::Login(stage.path("person"));
     let ours = settings.home.join("auth.json");
     fs::create_dir_all(&settings.home).unwrap();
-    symlink("/nowhere", &ours).unwrap();
+    // An earlier version linked the login.
+    symlink(&login, &ours).unwrap();
     let agent = CodexCli::new(settings);
     agent.check_ready().await.unwrap();
-    for _ in 0..2 {
-        let script = "echo renewed > \"$CODEX_HOME/auth.json\"; exit 1";
-        work(&agent, stage.scripted(script)).await;
-        assert_eq!(fs::read_link(&ours).unwrap(), login);
-        assert_eq!(fs::read_to_string(&login).unwrap(), "renewed\n");
+    for day in 1..3 {
+        let script = format!("echo '{}' > \"$CODEX_HOME/auth.json\"; exit 1", renewed(day));
+        work(&agent, stage.scripted(&script)).await;
+        assert!(fs::symlink_metadata(&ours).is_err());
+        assert_eq!(fs::read_to_string(&login).unwrap(), renewed(day));
     }
 }
 
