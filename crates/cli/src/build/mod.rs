@@ -12,7 +12,7 @@ mod test_paths;
 
 pub(crate) use preflight::{
     CHECKS, ConcernSeverity, PlannedChecks, PreflightConcern, UncheckedTasks, inspect_project,
-    require_no_stops,
+    inspect_sandbox, require_no_stops,
 };
 pub(crate) use provider::{KEYS, WorkerFactory, installed_providers};
 pub(crate) use repair::{RepairOptions, repair_settings};

@@ -15,6 +15,7 @@ use unstuck_world::tool::DeclarationPolicy;
 use unstuck_world::validate::SecretScanner;
 use unstuck_world::workspace;
 
+use super::preflight::{inspect_sandbox, require_no_stops};
 use super::provider::{WorkerFactory, environment_proxies};
 use super::sandbox::{check_egress, setup_egress, wall_rules};
 use super::task::task_settings;
@@ -48,6 +49,8 @@ pub(crate) async fn build_settings(
     tasks: impl Iterator<Item = &TaskSpec>,
 ) -> Result<BuildSettings, CliError> {
     let settings = agents.settings;
+    // Every start of an agent goes through here: of a new build, of a resumed one, and of a repair.
+    require_no_stops(inspect_sandbox(settings).into_iter().collect())?;
     let secrets = collect_secrets(settings);
     let hidden = || secrets.iter().map(String::as_str);
     let person = repository.git().read_author().await?.unwrap_or_else(|| CommitAuthor {

@@ -147,9 +147,9 @@ fn find_shared_links(root: &Path, settings: &Settings) -> Option<PreflightConcer
     Some(PreflightConcern::new_stop(OWN_CODE, Code::ConfigInvalid, says, todo))
 }
 
-/// Returns a concern that stops the run if an agent with all permissions would start on a machine without a
+/// Returns a concern that stops an agent's work if an agent with all permissions would start on a machine without a
 /// complete sandbox, unless the settings allow it.
-fn inspect_sandbox(settings: &Settings) -> Option<PreflightConcern> {
+pub(crate) fn inspect_sandbox(settings: &Settings) -> Option<PreflightConcern> {
     let everything = settings.agent.permissions == AgentPermissionsSetting::Everything;
     if !everything || settings.wall.allow_missing {
         return None;

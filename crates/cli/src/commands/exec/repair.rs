@@ -14,7 +14,7 @@ use unstuck_world::process::GuardCommand;
 use unstuck_world::workspace;
 
 use super::{ExecArgs, RepairModeArg as How};
-use crate::build::{self, RepairOptions, WorkerFactory, repair_settings};
+use crate::build::{self, RepairOptions, WorkerFactory, inspect_sandbox, repair_settings};
 use crate::error::CliError;
 use crate::project::{LocalProject, ProjectSession};
 use crate::render;
@@ -60,6 +60,11 @@ impl JobRepair {
             || settings.agent.provider.is_none()
             || !is_repository(project)
         {
+            Self::without_repair(spec)
+        } else if let Some(concern) = inspect_sandbox(settings) {
+            // The script itself is the operator's own: only its repair is refused.
+            let line = concern.to_line();
+            render::write_note(&format!("unstuck: {} is not repaired: {line}", spec.name));
             Self::without_repair(spec)
         } else {
             let repository = workspace::ProjectRepository::open("git", project.root()).await?;
@@ -135,6 +140,10 @@ impl JobRepair {
         let settings = &resolved.settings;
         let asked_for = args.repair.is_some();
         if !asked_for && (settings.agent.provider.is_none() || !is_repository(project)) {
+            return Ok(None);
+        }
+        if let Some(concern) = inspect_sandbox(settings).filter(|_| !asked_for) {
+            write_note(args, &format!("unstuck: this is not repaired: {}", concern.to_line()));
             return Ok(None);
         }
         let repository = workspace::ProjectRepository::open("git", project.root()).await?;

@@ -12,6 +12,7 @@ use unstuck_server::ServerState;
 use unstuck_store::Store;
 
 use super::project_host::{ServedProjectHost, render_error_line};
+use crate::build::inspect_sandbox;
 use crate::commands::builds::{BuildWorkers, OtherPerformers, load_open_builds};
 use crate::commands::exec::MessageFormat;
 use crate::commands::jobs::{self, JobWatcher};
@@ -184,7 +185,15 @@ impl ProjectSupervisor {
                 self.project.clone()
             }
         };
-        let workers = BuildWorkers::create(&project, (*project.settings()?).clone()).await?;
+        let settings = project.settings()?;
+        if let Some(concern) = inspect_sandbox(&settings.settings) {
+            // Only the builds wait for another setting: jobs and answers go on.
+            let name = self.project.name();
+            let line = concern.to_line();
+            render::write_note(&format!("unstuck: {name}: builds are not continued: {line}"));
+            return Ok(());
+        }
+        let workers = BuildWorkers::create(&project, (*settings).clone()).await?;
         workers
             .perform_builds(
                 &mut performing,

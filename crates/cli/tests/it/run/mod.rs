@@ -24,4 +24,5 @@ mod settings;
 mod tasks;
 mod telling;
 mod together;
+mod unwalled;
 mod worktrees;
