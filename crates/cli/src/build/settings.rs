@@ -8,6 +8,7 @@ use unstuck_runner::ResultFiles;
 use unstuck_runner::build::{AgentControl, BuildSettings};
 use unstuck_world::commands::CommandEnvironment;
 use unstuck_world::connector::Credentials;
+use unstuck_world::egress::look_for_servers;
 use unstuck_world::git::{CommitAuthor, Oid};
 use unstuck_world::provider::Credential;
 use unstuck_world::redact::Redactor;
@@ -20,7 +21,7 @@ use super::provider::{WorkerFactory, environment_proxies};
 use super::sandbox::{check_egress, setup_egress, wall_rules};
 use super::task::task_settings;
 use crate::error::CliError;
-use crate::project::LocalProject;
+use crate::project::{self, LocalProject};
 use crate::settings::{Settings, collect_secrets, environment_variable};
 
 /// Returns the control connection of agent programs to the decider.
@@ -51,6 +52,7 @@ pub(crate) async fn build_settings(
     let settings = agents.settings;
     // Every start of an agent goes through here: of a new build, of a resumed one, and of a repair.
     require_no_stops(inspect_sandbox(settings).into_iter().collect())?;
+    look_for_servers(&project::own_servers_folder());
     let secrets = collect_secrets(settings);
     let hidden = || secrets.iter().map(String::as_str);
     let person = repository.git().read_author().await?.unwrap_or_else(|| CommitAuthor {

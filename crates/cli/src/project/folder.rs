@@ -224,6 +224,11 @@ pub(crate) fn user_state_folder() -> PathBuf {
         .join("unstuck")
 }
 
+/// Returns the folder in which the servers of the user announce their addresses.
+pub(crate) fn own_servers_folder() -> PathBuf {
+    user_state_folder().join("server").join("listening")
+}
+
 /// Describes this process as a holder, for other processes that want the project.
 pub(crate) fn describe_holder(verb: &str) -> Holder {
     Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::outgoing::EgressConnector;
+use super::own_servers::is_own_server;
 use super::proxy::{ProxyHandler, spawn_until_end};
 use super::reach::{EgressDestinations, ReachSetting};
 use super::refusals::{RefusalLog, RefusedTarget};
@@ -220,6 +221,9 @@ async fn relay_connection(
     service: SocketAddr,
     _slot: OwnedSemaphorePermit,
 ) {
+    if is_own_server(service) {
+        return;
+    }
     if let Ok(mut service) = TcpStream::connect(service).await {
         // A broken connection is closed on both sides.
         let _ = copy_bidirectional(&mut client, &mut service).await;

@@ -9,6 +9,7 @@
 mod host;
 mod listener;
 mod outgoing;
+mod own_servers;
 mod policy;
 mod proxy;
 mod reach;
@@ -19,6 +20,7 @@ pub use host::{
     EgressHost, EgressTarget, HostError, HostPattern, HostPatternError, parse_service_target,
 };
 pub use listener::{EgressProxy, EgressSettings};
+pub use own_servers::{ServerAnnouncement, look_for_servers};
 pub use policy::{EgressPolicy, ProxiedEgress};
 pub use reach::{EgressDestinations, EgressReach, ReachEntry, ReachSetting};
 pub use refusals::{RefusalReason, RefusedTarget};

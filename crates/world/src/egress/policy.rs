@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::host::HostPattern;
 use super::listener::{EgressProxy, EgressSettings};
+use super::own_servers::is_own_server;
 use super::reach::{EgressDestinations, EgressReach, ReachEntry, ReachSetting};
 use super::variables::{LoopbackRoute, ProxyAddress};
 use crate::process::{Connections, PortForward, Wall, WallLayers};
@@ -86,8 +87,9 @@ impl EgressPolicy {
         } else {
             let egress = EgressProxy::listen_on_loopback(settings.clone()).await?;
             // The ports are on the same loopback, so no bytes have to be forwarded.
-            let ports =
-                egress.loopback_port().into_iter().chain(relays.iter().map(SocketAddr::port));
+            // A port that is open stays open: a server that starts later is not kept away.
+            let services = relays.iter().filter(|service| !is_own_server(**service));
+            let ports = egress.loopback_port().into_iter().chain(services.map(SocketAddr::port));
             let forwards = ports.map(|port| PortForward { port, socket: PathBuf::new() }).collect();
             (egress, forwards)
         };

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::host::{EgressHost, EgressTarget, HostPattern, HostPatternError};
+use super::own_servers::{is_own_server, is_served_at};
 use super::refusals::RefusalReason;
 
 /// The network reach of a program.
@@ -207,19 +208,9 @@ impl EgressDestinations {
         format!("{heading}\n{name} = [{}]", quoted.join(", "))
     }
 
-    /// Returns whether an address is excluded. A server that listens on every address is reached on
-    /// each of this machine's.
+    /// Returns whether an address is excluded, or one of Unstuck's own servers listens on it.
     fn is_denied(&self, address: SocketAddr) -> bool {
-        let ip = address.ip().to_canonical();
-        let is_here = |never: IpAddr| {
-            never == ip || (never.is_unspecified() && (ip.is_loopback() || ip.is_unspecified()))
-        };
-        let is_zero = |never: IpAddr| ip.is_unspecified() && never.is_loopback();
-        let port = address.port();
-        self.never.iter().any(|never| {
-            let at = never.ip().to_canonical();
-            never.port() == port && (is_here(at) || is_zero(at))
-        })
+        self.never.iter().any(|never| is_served_at(*never, address)) || is_own_server(address)
     }
 
     fn add_service(&mut self, service: &[HostPattern]) {

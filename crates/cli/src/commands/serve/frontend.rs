@@ -15,6 +15,7 @@ use unstuck_server::auth::{
 };
 use unstuck_server::{ProjectRegistration, ServerState, build_app, serve_http};
 use unstuck_store::Store;
+use unstuck_world::egress::ServerAnnouncement;
 
 use super::project_host::ServedProjectHost;
 use crate::error::{CliError, ServeError};
@@ -31,6 +32,8 @@ pub(in crate::commands) struct HttpFrontend {
     /// The public address.
     pub(in crate::commands) base: String,
     folder: PathBuf,
+    /// Keeps agents of all processes away from the address.
+    _announced: ServerAnnouncement,
 }
 
 pub(super) async fn bind_listener(address: SocketAddr) -> Result<TcpListener, CliError> {
@@ -64,7 +67,9 @@ impl HttpFrontend {
             |public| public.trim_end_matches('/').to_owned(),
         );
         let site = ServerState::open(projects, Arc::new(SystemClock), stop.clone()).await?;
-        Ok(Self { site, authenticator: Arc::new(authenticator), stop, address, base, folder })
+        let announced = ServerAnnouncement::publish(&project::own_servers_folder(), address)?;
+        let authenticator = Arc::new(authenticator);
+        Ok(Self { site, authenticator, stop, address, base, folder, _announced: announced })
     }
 
     /// Creates the first token if there is none. It must be shown, because it is never shown again.

@@ -2,8 +2,10 @@
 
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::path::Path;
 
 use unstuck_core::engine::Event;
+use unstuck_testkit::stage::RunningProgram;
 use unstuck_world::process::WallLayers;
 
 use crate::program::ran;
@@ -38,13 +40,19 @@ fn agents_and_checks_do_not_reach_what_listens_on_this_machine() {
 /// What the proxy says to an agent that asks it for a target twice. None without a network namespace,
 /// where the proxy is on this machine's loopback and wants a credential.
 fn ask_proxy(stage: &Project, target: &str, network: &str) -> Option<String> {
+    ask_proxy_as(stage, target, network, &stage.path(".local/state"))
+}
+
+/// The same for a user whose state is in this folder.
+fn ask_proxy_as(stage: &Project, target: &str, network: &str, state: &Path) -> Option<String> {
     let ask = r#"p=${HTTPS_PROXY##*:}; for i in 1 2; do bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT TARGET HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; done"#;
     stage.write("ask.sh", &ask.replace("TARGET", target));
     let run = r#"{run = "mkdir -p work && sh ask.sh > work/a.txt 2>&1"}"#;
     stage.agent("write-a", &[run]);
     stage.commit();
     let mut unstuck = stage.unstuck(&["run", "write a"]);
-    ran(unstuck.env("UNSTUCK_AGENT_NETWORK", network).output().unwrap()).exits(0);
+    unstuck.env("UNSTUCK_AGENT_NETWORK", network).env("XDG_STATE_HOME", state);
+    ran(unstuck.output().unwrap()).exits(0);
     let said = stage.on_branch("unstuck/b0", "work/a.txt");
     (!said.contains("407")).then_some(said)
 }
@@ -59,6 +67,28 @@ fn the_own_server_is_never_reached() {
             "{said}"
         );
     }
+}
+
+// B53: nor one on a port that no setting names, of another project and in another process
+#[test]
+fn a_server_on_another_port_is_never_reached() {
+    let served = Project::with_agents();
+    let state = served.path(".local/state");
+    let mut serve = served.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
+    serve.env("XDG_STATE_HOME", &state);
+    let mut server = RunningProgram::follow_stdout(serve);
+    let said = server.read_until("Ctrl-C ends it");
+    let (_, address) = said.rsplit_once(" at http://").unwrap();
+    let here = address.split('/').next().unwrap();
+    let by_name = here.replace("127.0.0.1", "localhost");
+    for (target, listed) in [(here, here), (&*by_name, "localhost")] {
+        let network = format!("[\"{listed}\"]");
+        if let Some(said) = ask_proxy_as(&Project::with_agents(), target, &network, &state) {
+            let refused = "403 Refused by Unstuck: agents may not reach Unstuck's own";
+            assert!(said.contains(refused), "{network}: {said}");
+        }
+    }
+    server.kill();
 }
 
 // B53: what the proxy refuses is in the log, with the host and how often
