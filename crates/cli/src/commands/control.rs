@@ -212,7 +212,7 @@ fn render_cancel_question(build: &BuildRow) -> String {
 
 fn render_cancel_result(build: &BuildRow) -> String {
     let id = build.id;
-    match build.done {
+    match build.tally().done {
         0 => format!("Build {id} is ended. Nothing of it was done yet."),
         _ => format!("Build {id} is ended. What is done is kept: `unstuck land {id}` shows it."),
     }

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use unstuck_core::engine::{BuildState, SkipReason, TaskState};
-use unstuck_core::tell::brief;
+use unstuck_core::tell::{BuildTally, brief};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
@@ -24,8 +24,9 @@ pub(crate) enum TaskPerformer {
 }
 
 /// Returns the sign in front of a task; it only repeats the words.
-pub(crate) const fn task_mark(state: &TaskState) -> (&'static str, Style) {
-    match state {
+pub(crate) fn task_mark(row: &TaskRow) -> (&'static str, Style) {
+    match &row.moved.state {
+        TaskState::Done if needed_no_change(row) => ("–", style::DIM),
         TaskState::Done => ("✔", style::HINT),
         TaskState::Running { .. } => ("▸", style::CODE),
         TaskState::BackingOff { .. } => ("◷", style::CODE),
@@ -45,13 +46,11 @@ pub(crate) fn needed_no_change(row: &TaskRow) -> bool {
 /// Formats how many tasks of a build are done, with `all` in words:
 /// `1 of 3 tasks done, 1 needed no change`.
 pub(crate) fn render_counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
+    // The row of a build that ended under an older version does not have the number.
     let unchanged = tasks.iter().filter(|row| needed_no_change(row)).count();
-    let done = (build.done as usize).saturating_sub(unchanged);
-    match unchanged {
-        0 => format!("{done} of {all} done"),
-        many if many == tasks.len() => format!("{all} needed no change"),
-        many => format!("{done} of {all} done, {many} needed no change"),
-    }
+    let unchanged = u32::try_from(unchanged).unwrap_or(u32::MAX);
+    let done = build.done.saturating_sub(unchanged);
+    BuildTally { done, unchanged, ..build.tally() }.render_progress(all)
 }
 
 /// Returns the rank of a state for lists that cannot show all tasks; the most important comes first.

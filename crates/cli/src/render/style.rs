@@ -23,6 +23,7 @@ pub(crate) const HINT: Style = AnsiColor::Green.on_default().bold();
 /// Returns the sign in front of an event's line; it only repeats the sentence.
 pub(crate) const fn event_mark(event: &Event) -> (&'static str, Style) {
     match event {
+        Event::TaskDone { unchanged: Some(_), .. } => ("–", DIM),
         Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", HINT),
         Event::Retrying { .. } | Event::FaultMet { .. } => ("↻", CODE),
         Event::QuestionAsked { .. } | Event::QuestionJoined { .. } => ("⏸", ERROR),

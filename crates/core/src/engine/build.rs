@@ -117,6 +117,9 @@ pub struct Build {
     pub tasks: Vec<TaskId>,
     /// Number of tasks in each standing.
     pub counts: [u32; TaskStateKind::COUNT],
+    /// Number of those that are done and needed no change.
+    #[serde(default, skip_serializing_if = "super::checked::is_zero")]
+    pub unchanged: u32,
     /// Tasks that can start beside all others, most urgent first, by the gate that their next step
     /// needs.
     #[serde(with = "super::ids::pairs")]
@@ -165,6 +168,7 @@ impl Build {
             client: false,
             tasks: Vec::new(),
             counts: [0; TaskStateKind::COUNT],
+            unchanged: 0,
             ready: BTreeMap::new(),
             apart: ConflictSet::new(),
             held: BTreeSet::new(),

@@ -143,7 +143,7 @@ impl Checked {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over like this")]
-const fn is_zero(number: &u32) -> bool {
+pub(super) const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -32,6 +32,9 @@ pub const fn describe_kind(kind: QuestionKind) -> &'static str {
     }
 }
 
+/// The state of a task that is done because nothing had to be changed.
+pub const NO_CHANGE_NEEDED: &str = "no change needed";
+
 /// The state of work that no process performs now.
 pub const NEXT_START: &str = "stopped; continues at the next start";
 

@@ -6,10 +6,10 @@
 //! of the event and of its decision.
 
 use super::event_phrases::{
-    BuildTally, applied_sentence, checked_sentence, describe_run_status, phase_phrase,
-    question_cause, red_base_sentence, render_answered, render_build_done, reverted_sentence,
-    step_sentence, waiting_phrase,
+    applied_sentence, checked_sentence, describe_run_status, phase_phrase, question_cause,
+    red_base_sentence, render_answered, reverted_sentence, step_sentence, waiting_phrase,
 };
+use super::tally::{BuildTally, render_build_done};
 use crate::engine::{
     Event, NOTE_CHARS_MAX, PauseCause, Raised, Reconciled, RecordedEvent, Rule, SkipReason, Subject,
 };

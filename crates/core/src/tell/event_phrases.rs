@@ -3,27 +3,16 @@
 use crate::engine::{
     CheckVerdict, Checked, Guidance, Phase, Question, RedCheck, Rule, Status, Step,
 };
-use crate::fault::{CheckStage, Code, Work};
+use crate::fault::{CheckStage, Code};
 use crate::plan::MutationKind;
 use crate::question::{Decision, QuestionKind};
 use crate::text::{
-    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, count_noun, count_tasks, failure_phrase, failure_reason,
-    join_parts, number_word, quote_words, telling_line,
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, count_noun, failure_phrase, failure_reason, join_parts,
+    quote_words, telling_line,
 };
 
 /// Maximum length of the reason beside the name of a failed test, in characters.
 const REASON_CHARS_MAX: usize = 100;
-
-/// The progress of a build.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BuildTally {
-    /// Number of tasks that are done.
-    pub done: u32,
-    /// Number of tasks that ended without being done.
-    pub not_done: u32,
-    /// Number of tasks that wait for a person.
-    pub waiting: u32,
-}
 
 /// Formats the command and the failed tests verbatim, with the line that states the reason. If no test is
 /// named, it shows the most informative line of the output. Further red checks are named by their commands.
@@ -124,21 +113,6 @@ pub(super) fn render_answered(name: &str, guidance: &Guidance, next: Step) -> St
         (_, Some(words)) => format!("{said} ({words}); {then}."),
         (_, None) => format!("{said}; {then}."),
     }
-}
-
-/// Returns the sentence for a build that ended, with the result of its tasks if it is known.
-pub(super) fn render_build_done(tally: Option<BuildTally>) -> String {
-    let Some(BuildTally { done, not_done, waiting }) = tally else {
-        return "Build finished.".to_owned();
-    };
-    let mut parts = vec![format!("{} done", count_tasks(done, Work::Task))];
-    if not_done > 0 {
-        parts.push(format!("{} not done", number_word(not_done)));
-    }
-    if waiting > 0 {
-        parts.push(format!("{} waiting for you", number_word(waiting)));
-    }
-    format!("Build finished: {}.", join_parts(&parts))
 }
 
 /// Returns the sentence for files that were changed outside the scope or that the checks rest on.

@@ -12,7 +12,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::event::{BUILD_PAUSED, BUILD_WAITS, describe_build_failure, task_failed};
-use super::event_phrases::{BuildTally, applied_sentence, render_build_done};
+use super::event_phrases::applied_sentence;
+use super::tally::{BuildTally, render_build_done};
 use crate::engine::{
     BuildId, Event, MutationId, PauseCause, QuestionId, Reconciled, RecordedEvent, TaskId,
 };
@@ -353,7 +354,7 @@ mod tests {
     fn all(project: &str, title: &str, code: Code) -> Vec<Notification> {
         let build = BuildId(1);
         let task = TaskId(2);
-        let tally = BuildTally { done: 3, not_done: 1, waiting: 2 };
+        let tally = BuildTally { tasks: 7, done: 3, unchanged: 1, not_done: 1, waiting: 2 };
         let failed = news(NewsKind::TaskFailed(task, code));
         let acted = news(NewsKind::Acted(MutationId(4)));
         let mut all = vec![

@@ -18,12 +18,13 @@ mod message;
 mod narration;
 mod question;
 mod replan;
+mod tally;
 
 pub use brief::wanted_action;
 pub use context::{failure_result, replan_context};
 pub use direction::{SessionDecision, SessionDirection, session_direction};
 pub use event::{BUILD_WAITS, EventFacts, describe_build_failure, describe_event};
-pub use event_phrases::{BuildTally, describe_run_status};
+pub use event_phrases::describe_run_status;
 pub use evidence::collect_evidence;
 pub use instruct::{CommandWait, NUDGE, render_cut_off, render_wait_result, retry_advice};
 pub use message::{
@@ -35,3 +36,4 @@ pub use replan::{
     REPLAN_BYTES_MAX, ReplanFailure, ReplanGuidance, ReplanInput, ReplanTree, TriedApproach,
     render_replan,
 };
+pub use tally::BuildTally;

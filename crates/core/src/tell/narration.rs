@@ -1,10 +1,9 @@
 //! Narration: the sentences for a person who watches, with the facts of the engine's state.
 
 use super::event::{EventFacts, describe_event};
-use super::event_phrases::BuildTally;
+use super::tally::BuildTally;
 use crate::engine::{
-    Build, Event, MutationId, Reconciled, RecordedEvent, Rule, SkipReason, State, Subject, Task,
-    TaskId, TaskStateKind,
+    Event, MutationId, Reconciled, RecordedEvent, Rule, SkipReason, State, Subject, Task, TaskId,
 };
 use crate::fault::{Code, Kind};
 use crate::plan::MutationKind;
@@ -91,22 +90,13 @@ fn find_facts<'a>(state: &'a State, recorded: &RecordedEvent) -> EventFacts<'a> 
         failure: task.and_then(|task| task.failure.as_deref()),
         needs,
         action: action.map(|action| action.spec.kind),
-        tally: build.map(count_tasks),
+        tally: build.map(BuildTally::from_build),
         ..task.map_or_else(EventFacts::default, |task| EventFacts::from_spec(&task.spec))
     }
 }
 
 fn task_title(state: &State, id: TaskId) -> &str {
     state.task(id).map_or("", |task| task.spec.display_name())
-}
-
-fn count_tasks(build: &Build) -> BuildTally {
-    let not_done = [TaskStateKind::Skipped, TaskStateKind::Failed, TaskStateKind::Cancelled];
-    BuildTally {
-        done: build.count(TaskStateKind::Done),
-        not_done: not_done.map(|kind| build.count(kind)).iter().sum(),
-        waiting: build.count(TaskStateKind::Parked),
-    }
 }
 
 /// Returns whether a push did not arrive once more; the last failure is told as a warning.

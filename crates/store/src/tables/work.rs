@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
     Build, BuildId, BuildState, Checked, Counters, Phase, RedCheck, Refused, RunId, Status, Task,
-    TaskId, TaskState, TaskStateKind,
+    TaskId, TaskState,
 };
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
@@ -34,6 +34,9 @@ pub struct BuildRow {
     pub tasks: u32,
     /// Number of tasks that are done.
     pub done: u32,
+    /// Number of those that needed no change.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unchanged: u32,
     /// Number of tasks that ended without being done.
     pub not_done: u32,
     /// Number of tasks that wait for a person.
@@ -63,21 +66,28 @@ impl BuildRow {
 
     /// Returns the progress of its tasks.
     pub const fn tally(&self) -> BuildTally {
-        BuildTally { done: self.done, not_done: self.not_done, waiting: self.parked }
+        BuildTally {
+            tasks: self.tasks,
+            done: self.done.saturating_sub(self.unchanged),
+            unchanged: self.unchanged,
+            not_done: self.not_done,
+            waiting: self.parked,
+        }
     }
 
     pub(super) fn from_build(build: &Build, at: Time) -> Self {
-        let not_done = [TaskStateKind::Skipped, TaskStateKind::Failed, TaskStateKind::Cancelled];
+        let tally = BuildTally::from_build(build);
         Self {
             id: build.id,
             state: build.state,
             standing: build.standing,
             session: build.session.clone(),
             client: build.client,
-            tasks: u32::try_from(build.tasks.len()).unwrap_or(u32::MAX),
-            done: build.count(TaskStateKind::Done),
-            not_done: not_done.into_iter().map(|standing| build.count(standing)).sum(),
-            parked: build.count(TaskStateKind::Parked),
+            tasks: tally.tasks,
+            done: tally.settled(),
+            unchanged: tally.unchanged,
+            not_done: tally.not_done,
+            parked: tally.waiting,
             open_questions: build.open_questions,
             spent: build.spent,
             red_base: build.red_base.clone(),
@@ -86,6 +96,11 @@ impl BuildRow {
             ended_at: build.state.has_ended().then_some(at),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over like this")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A task or job in its current state.

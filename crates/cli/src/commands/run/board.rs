@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use unstuck_core::engine::{
     BuildId, Event, GateState, QuestionId, RecordedEvent, RunId, Step, TaskId, TaskState,
 };
+use unstuck_core::tell::brief;
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
 
@@ -146,7 +147,7 @@ impl BuildBoard {
         let mut lines: Vec<String> = shown
             .iter()
             .map(|row| {
-                let (mark, color) = stand::task_mark(&row.moved.state);
+                let (mark, color) = stand::task_mark(row);
                 let left = columns.saturating_sub(widest + 6);
                 let detail = words::cut_to_columns(&self.render_detail(row, now), left);
                 let name = name(row);
@@ -162,7 +163,7 @@ impl BuildBoard {
 
     fn render_detail(&self, row: &TaskRow, now: Time) -> String {
         match &row.moved.state {
-            TaskState::Done if row.moved.unchanged.is_some() => "no change needed".to_owned(),
+            TaskState::Done if stand::needed_no_change(row) => brief::NO_CHANGE_NEEDED.to_owned(),
             TaskState::Done => self.render_effort(row),
             TaskState::Running { run } => self.render_work(row, *run),
             TaskState::Parked { question, .. } => match self.questions.get(question) {
@@ -259,6 +260,7 @@ mod tests {
             client: false,
             tasks,
             done: 1,
+            unchanged: 0,
             not_done: 0,
             parked: 1,
             open_questions: 1,

@@ -120,7 +120,7 @@ pub(super) fn write_summary(
     let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
     writeln!(out, "\n{TITLE}build {}: {done}{TITLE:#}{DIM}{cost}{DIM:#}", build.id)?;
     for task in tasks {
-        let (mark, color) = stand::task_mark(&task.moved.state);
+        let (mark, color) = stand::task_mark(task);
         let name = words::task_name(task.id, &task.spec);
         let attempts = words::render_count(task.moved.attempts as usize, "attempt", "attempts");
         let cost = words::render_amount(task.moved.spent);

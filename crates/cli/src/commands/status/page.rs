@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use unstuck_core::engine::{GateState, QuestionId, TaskState};
+use unstuck_core::tell::brief;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, SignatureRow, TaskChange, TaskRow};
 
@@ -123,7 +124,7 @@ impl StatusPage<'_> {
     /// Describes the state of a task; a job of the settings in the terms that people use.
     fn render_task_state(&self, build: &BuildRow, row: &TaskRow) -> String {
         if stand::needed_no_change(row) {
-            return "no change needed".to_owned();
+            return brief::NO_CHANGE_NEEDED.to_owned();
         }
         let ProjectStatus { performers, questions, watcher, .. } = self.status;
         let jobs = performers.jobs.as_ref().filter(|_| row.spec.job.is_some());
@@ -158,7 +159,7 @@ impl StatusPage<'_> {
         let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
         let id_columns = rows.iter().map(|row| row.id.to_string().len()).max().unwrap_or_default();
         for (row, name) in named {
-            let (mark, color) = stand::task_mark(&row.moved.state);
+            let (mark, color) = stand::task_mark(row);
             let stands = self.render_task_state(build, row);
             let run = row.moved.last_run.map(|run| format!("  run {run}")).unwrap_or_default();
             let id = row.id.to_string();

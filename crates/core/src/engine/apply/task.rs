@@ -126,8 +126,8 @@ impl State {
     }
 
     pub(super) fn task_done(&mut self, id: TaskId, unchanged: Option<&Arc<str>>) {
+        self.set_unchanged(id, unchanged.cloned());
         if let Some(task) = self.tasks.get_mut(&id) {
-            task.unchanged = unchanged.cloned();
             task.counters = Counters::default();
             task.guidance = None;
             task.failing = None;
@@ -224,7 +224,6 @@ impl State {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.counters = Counters::default();
         task.nudged = None;
-        task.unchanged = None;
         task.retrying = None;
         task.declared.clear();
         task.next = match task.work() {
@@ -232,7 +231,19 @@ impl State {
             Work::Task => Next::at_attempt(Start::Fresh),
             Work::Job => Next::EXECUTE,
         };
+        self.set_unchanged(id, None);
         self.set_task(id, TaskState::Pending { run: None });
+    }
+
+    /// Sets the reason why a task needed no change, and counts it in its build.
+    fn set_unchanged(&mut self, id: TaskId, reason: Option<Arc<str>>) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        if let Some(build) = self.builds.get_mut(&task.build) {
+            // A snapshot of an older version does not have the number.
+            let others = build.unchanged.saturating_sub(u32::from(task.unchanged.is_some()));
+            build.unchanged = others + u32::from(reason.is_some());
+        }
+        task.unchanged = reason;
     }
 
     /// Sets the place where the task's next run begins. A new conversation drops the actions that

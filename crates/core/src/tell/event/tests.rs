@@ -142,7 +142,7 @@ fn told(code: Code) -> Vec<RecordedEvent> {
 }
 
 fn facts(title: &str, work: Work) -> EventFacts<'_> {
-    let tally = Some(BuildTally { done: 5, not_done: 2, waiting: 1 });
+    let tally = Some(BuildTally { tasks: 8, done: 5, unchanged: 0, not_done: 2, waiting: 1 });
     EventFacts { title, work, attempts: 2, needs: title, tally, ..EventFacts::default() }
 }
 

@@ -42,6 +42,7 @@ fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> BuildFacts {
         client: false,
         tasks: 0,
         done: 0,
+        unchanged: 0,
         not_done: 0,
         parked: 0,
         open_questions: 0,
