@@ -17,6 +17,7 @@ mod instruct;
 mod message;
 mod narration;
 mod question;
+mod red_check;
 mod replan;
 mod tally;
 
@@ -32,6 +33,7 @@ pub use message::{
 };
 pub use narration::narrate_event;
 pub use question::{operator_text, question_text};
+pub use red_check::RedCheckText;
 pub use replan::{
     REPLAN_BYTES_MAX, ReplanFailure, ReplanGuidance, ReplanInput, ReplanTree, TriedApproach,
     render_replan,

@@ -11,6 +11,7 @@
 mod assemble;
 mod checks;
 mod facts;
+pub mod headings;
 mod missing_push;
 #[expect(clippy::module_inception, reason = "the file is named after the thing")]
 mod report;

@@ -124,6 +124,13 @@ pub struct UnchangedTask {
     pub actions: ActionSummary,
 }
 
+impl UnchangedTask {
+    /// Returns the reason as a sentence.
+    pub fn render_reason(&self) -> String {
+        format!("The agent said: “{}”", self.why)
+    }
+}
+
 /// A request of a task's agent that was denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedRequest {

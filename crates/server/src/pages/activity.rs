@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use unstuck_core::engine::{BuildId, Event, RecordedEvent, Rule, SkipReason, Subject, TaskId};
-use unstuck_core::tell::{EventFacts, brief, describe_event};
+use unstuck_core::engine::{
+    BuildId, Event, RecordedEvent, RedCheck, Rule, SkipReason, Subject, TaskId,
+};
+use unstuck_core::tell::{EventFacts, RedCheckText, brief, describe_event};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, TaskRow};
 use unstuck_store::{BuildLookup, EventPage, StoreError};
@@ -18,6 +20,8 @@ const WINDOW: u64 = 500;
 const WINDOWS_MAX: usize = 20;
 /// Maximum number of lines that are shown.
 const LINES_MAX: usize = 60;
+/// Maximum number of lines of a red check's output that are shown unfolded.
+const UNFOLDED_LINES_MAX: usize = 8;
 
 /// A line of the feed.
 pub(super) struct ActivityLine {
@@ -31,6 +35,29 @@ pub(super) struct ActivityLine {
     pub(super) kind: String,
     pub(super) why: Option<String>,
     pub(super) seq: u64,
+    /// The checks that were red before any work, if the line is about them.
+    pub(super) red: Vec<RedCheckView>,
+}
+
+/// A check that was red before any work, with the last lines of its output.
+pub(super) struct RedCheckView {
+    /// The id on its page.
+    pub(super) id: String,
+    pub(super) text: RedCheckText,
+    /// `true` if the output is short and shown unfolded.
+    pub(super) unfolded: bool,
+}
+
+impl RedCheckView {
+    /// Returns the views of checks; `place` is the part of the page that they are in.
+    pub(super) fn list_checks(place: &str, red: &[RedCheck]) -> Vec<Self> {
+        let view = |(at, red): (usize, &RedCheck)| {
+            let text = RedCheckText::from_check(red);
+            let unfolded = text.output.lines().count() <= UNFOLDED_LINES_MAX;
+            Self { id: format!("{place}-{at}"), text, unfolded }
+        };
+        red.iter().enumerate().map(view).collect()
+    }
 }
 
 /// A part of the feed, the newest line first.
@@ -111,6 +138,12 @@ fn make_line(
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
         format!("{}{counts}", brief::render_rule(why))
     });
+    let red = match &recorded.event {
+        Event::BaseChecked { red, .. } => {
+            RedCheckView::list_checks(&format!("red-{}", recorded.seq), red)
+        }
+        _ => Vec::new(),
+    };
     ActivityLine {
         at: TimeLabel::new(recorded.at, now),
         mood,
@@ -119,6 +152,7 @@ fn make_line(
         kind: format!("{kind}{code}"),
         why,
         seq: recorded.seq,
+        red,
     }
 }
 
@@ -135,7 +169,7 @@ fn event_mood(recorded: &RecordedEvent) -> Option<&'static str> {
         | Event::QuestionAsked { .. } => "asks",
         Event::BuildCompleted { .. }
         | Event::GatePassing { untried: false, .. }
-        | Event::TaskDone { .. } => "good",
+        | Event::TaskDone { unchanged: None, .. } => "good",
         Event::BuildFailed { .. } | Event::TaskFailed { .. } => "bad",
         Event::BaseChecked { red, .. } if !red.is_empty() => "bad",
         Event::TaskReady { .. }
@@ -158,6 +192,7 @@ fn event_mood(recorded: &RecordedEvent) -> Option<&'static str> {
         | Event::TaskReconciling { .. }
         | Event::MutationReconciled { .. }
         | Event::Nudged { .. }
+        | Event::TaskDone { .. }
         | Event::TaskSkipped { .. }
         | Event::TaskCancelled { .. } => "plain",
         _ => return None,

@@ -54,7 +54,7 @@ pub(super) struct TaskCard {
 impl TaskCard {
     pub(super) fn from_row(row: &TaskRow, now: Time) -> Self {
         let (mood, says) = match (&row.moved.state, &row.moved.unchanged) {
-            (TaskState::Done, Some(_)) => ("good", "no change needed".to_owned()),
+            (TaskState::Done, Some(_)) => ("plain", brief::NO_CHANGE_NEEDED.to_owned()),
             (state, _) => (state_mood(state), brief::describe_task_state(state, "").into_owned()),
         };
         let until = match row.moved.state {

@@ -5,9 +5,10 @@ use axum::extract::Path;
 use axum::response::Response;
 use unstuck_core::engine::BuildId;
 use unstuck_core::text::brief::{render_count, render_duration, render_money};
-use unstuck_runner::report::{BuildReport, TaskLanding};
+use unstuck_runner::report::{BuildReport, TaskLanding, headings};
 
 use super::PageError;
+use super::activity::RedCheckView;
 use super::frame::{PageFrame, PageRequest, SiteSection, TimeLabel};
 use crate::api::load_report;
 use crate::html::render_page;
@@ -27,6 +28,7 @@ struct ReportPage {
     took: String,
     cost: Option<String>,
     shipped: Vec<ShippedRow>,
+    red_base: Vec<RedCheckView>,
 }
 
 /// A task that is done.
@@ -66,6 +68,7 @@ pub(super) async fn show_report(
         }
     });
     let shipped = shipped.collect();
+    let red_base = RedCheckView::list_checks("red", &report.red_base);
     let began = TimeLabel::new(report.started_at, frame.now);
     let ended = report.ended_at.map(|at| TimeLabel::new(at, frame.now));
     let took = render_duration(report.cost.took_ms);
@@ -80,5 +83,6 @@ pub(super) async fn show_report(
         took,
         cost,
         shipped,
+        red_base,
     }))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::response::Response;
 use unstuck_core::engine::{BuildId, BuildState, PauseCause};
+use unstuck_core::tell::BuildTally;
 use unstuck_core::text::brief::{render_count, render_money};
 use unstuck_core::time::Time;
 use unstuck_store::tables::BuildRow;
@@ -52,9 +53,10 @@ pub(super) struct BuildCard {
     pub(super) title: &'static str,
     pub(super) says: String,
     pub(super) until: Option<TimeLabel>,
-    pub(super) done: u32,
-    pub(super) tasks: u32,
-    /// The share of tasks that are done, in percent.
+    pub(super) tally: BuildTally,
+    /// The number of tasks by their result, such as `1 of 3 done, 1 needed no change`.
+    pub(super) progress: String,
+    /// The share of tasks with nothing left to do, in percent.
     pub(super) share: u32,
     pub(super) cost: Option<String>,
     pub(super) began: TimeLabel,
@@ -65,6 +67,7 @@ pub(super) struct BuildCard {
 
 impl BuildCard {
     pub(super) fn from_row(hosted: &HostedProject, row: &BuildRow, now: Time) -> Self {
+        let tally = row.tally();
         let (mood, title, says) = describe_build(row);
         let (what, says) = match &row.session {
             Some(session) => ("session", format!("For another runtime: “{session}”. {says}")),
@@ -82,9 +85,9 @@ impl BuildCard {
             title,
             says,
             until,
-            done: row.done,
-            tasks: row.tasks,
-            share: (row.done.saturating_mul(100)).checked_div(row.tasks).unwrap_or(0),
+            tally,
+            progress: tally.render_progress(&tally.tasks.to_string()),
+            share: (tally.settled().saturating_mul(100)).checked_div(tally.tasks).unwrap_or(0),
             cost: render_money(row.spent),
             began: TimeLabel::new(row.started_at, now),
             ended: row.ended_at.map(|at| TimeLabel::new(at, now)),
@@ -120,11 +123,11 @@ fn describe_build(row: &BuildRow) -> (&'static str, &'static str, String) {
             };
             ("paused", "Paused", says.to_owned())
         }
-        BuildState::Completed if row.not_done > 0 => {
-            let left = render_count(row.not_done as usize, "task was", "tasks were");
-            ("done", "Done", format!("{left} not done."))
+        BuildState::Completed => {
+            let tally = row.tally();
+            let title = if tally.done == tally.tasks { "Done" } else { "Finished" };
+            ("done", title, tally.render_result())
         }
-        BuildState::Completed => ("done", "Done", "Everything is done.".to_owned()),
         BuildState::Failed => ("failed", "Failed", "The report says why.".to_owned()),
         BuildState::Cancelled => ("ended", "Ended", "A person ended it.".to_owned()),
     }

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request};
-use unstuck_core::engine::{Command, RunNote};
+use unstuck_core::engine::{Command, RedCheck, RunNote};
 use unstuck_server::{AccessRole, ProjectVisibility};
 
 use super::served_projects::{Answered, Stage};
@@ -296,4 +296,114 @@ async fn a_session_is_called_what_it_is() {
     }
     let report = browser.get("/work/shop/0/report").await;
     assert_eq!(report.status, 200, "{report:?}");
+}
+
+// B35: the pages count work that needed no change by itself, and say why
+#[tokio::test]
+async fn work_that_needed_no_change_is_not_called_done() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Say hello", "Say goodbye", "Sing"]).await;
+    stage.project().works("It <b>says</b> so already.", &[1]).await;
+    let browser = Browser::new(&stage, &stage.operator()).await;
+    for path in ["/", "/work", "/work/shop/0"] {
+        let page = browser.get(path).await.text();
+        assert!(page.contains("1 of 3 done, 2 needed no change"), "{path}: {page}");
+        assert!(!page.contains("3 of 3") && !page.contains("Everything is done"), "{path}: {page}");
+    }
+    let build = browser.get("/work/shop/0").await.text();
+    let told = [
+        "<dt>No change needed</dt><dd>2</dd>",
+        "1 done, 2 needed no change.",
+        "Build finished: 1 task done and two needed no change.",
+        "needs no change: “It &#60;b&#62;says&#60;/b&#62; so already.”",
+    ];
+    for part in told {
+        assert!(build.contains(part), "{part}: {build}");
+    }
+    let task = browser.get("/work/shop/0/tasks/0").await.text();
+    assert!(task.contains("no change needed"), "{task}");
+    let report = browser.get("/work/shop/0/report").await.text();
+    let (done, unchanged) = report.split_once("<h2>No change needed</h2>").unwrap();
+    assert!(done.contains("Say goodbye") && !done.contains("Sing"), "{report}");
+    for part in
+        ["Say hello", "Sing", "The agent said: “It &#60;b&#62;says&#60;/b&#62; so already.”"]
+    {
+        assert!(unchanged.contains(part), "{part}: {report}");
+    }
+    let row = stage.get(&stage.operator(), "/api/v1/builds/0").await.json();
+    assert_eq!((&row["done"], &row["unchanged"]), (&3.into(), &2.into()), "{row}");
+}
+
+// B35: a build for which nothing had to be changed is not "done", and one with changes alone is as before
+#[tokio::test]
+async fn a_build_without_a_change_says_that_none_was_needed() {
+    for (changing, says) in [(&[][..], "No change was needed."), (&[0], "Everything is done.")] {
+        let stage = Stage::new().await;
+        stage.project().build(&["Say hello"]).await;
+        stage.project().works("It does.", changing).await;
+        let page = Browser::new(&stage, &stage.operator()).await.get("/work/shop/0").await.text();
+        assert!(page.contains(says), "{page}");
+        assert_eq!(page.contains("Build finished: 1 task done."), !changing.is_empty(), "{page}");
+    }
+}
+
+fn red_check(lines: usize) -> RedCheck {
+    let output: Vec<String> = (0..lines).map(|line| format!("line {line} <i>red</i>")).collect();
+    RedCheck {
+        command: "make <b>test</b>".into(),
+        exit: 2,
+        output: format!("\u{1b}[31m{}", output.join("\n")).into(),
+        tests: vec!["test_login".to_owned()],
+        compared: false,
+    }
+}
+
+// B15: the page and the report show the red check with its last lines as text; many lines are folded
+#[tokio::test]
+async fn a_red_base_is_shown_with_the_last_lines_of_its_check() {
+    for (lines, open) in [(3, " open>"), (15, ">")] {
+        let stage = Stage::new().await;
+        stage.project().build(&["Mend it"]).await;
+        let effect = stage.project().outstanding().await[0].id;
+        let note = RunNote::BaseChecked { red: vec![red_check(lines)] };
+        stage.project().command(Command::Note { effect, note }).await;
+        for role in [AccessRole::Answerer, AccessRole::Operator] {
+            let token = stage.token("anna", role, ProjectVisibility::All);
+            let browser = Browser::new(&stage, &token).await;
+            for path in ["/work/shop/0", "/work/shop/0/report"] {
+                let page = browser.get(path).await.text();
+                let (_, red) = page.split_once("<div class=\"red\">").unwrap();
+                let red = red.split("</div>").next().unwrap();
+                let last = format!("line {} &#60;i&#62;red&#60;/i&#62;</pre>", lines - 1);
+                let said = [
+                    "<code>make &#60;b&#62;test&#60;/b&#62;</code> ended with 2",
+                    "Failed: test_login",
+                    &last,
+                ];
+                for part in said {
+                    assert!(red.contains(part), "{path}: {part}: {red}");
+                }
+                assert!(red.contains(&format!("{open}<summary>Its last lines")), "{path}: {red}");
+                assert!(!red.contains('\u{1b}') && !red.contains("<i>"), "{path}: {red}");
+            }
+        }
+        let report = Browser::new(&stage, &stage.operator()).await.get("/work/shop/0/report").await;
+        assert!(report.text().contains("<h2>Failed before the work began</h2>"), "{report:?}");
+    }
+}
+
+// Requests that an agent was denied are in the report of the page, as they are in that of the terminal
+#[tokio::test]
+async fn the_report_names_what_agents_were_denied() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Clean up"]).await;
+    let effect = stage.project().outstanding().await[0].id;
+    let note = RunNote::Refused { what: "rm -rf /".into(), why: "it is never run".into() };
+    stage.project().command(Command::Note { effect, note }).await;
+    let browser = Browser::new(&stage, &stage.operator()).await;
+    let report = browser.get("/work/shop/0/report").await.text();
+    let (_, refused) = report.split_once("<h2>Not allowed to agents</h2>").unwrap();
+    for part in ["Clean up", "<code>rm -rf /</code>", "it is never run"] {
+        assert!(refused.contains(part), "{part}: {report}");
+    }
 }

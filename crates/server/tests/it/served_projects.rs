@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-use unstuck_core::engine::{Command, Effect, EffectOutcome, Event, RecordedEvent};
+use unstuck_core::attempt::Approach;
+use unstuck_core::engine::{Command, Effect, EffectKind, EffectOutcome, Event, RecordedEvent};
 use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Amount;
@@ -23,7 +24,7 @@ use unstuck_server::{
     AccessRole, ProjectRegistration, ProjectVisibility, QuestionAudience, ServerState, build_app,
 };
 use unstuck_store::{SqliteStore, Store};
-use unstuck_testkit::stage::make_runner_setup;
+use unstuck_testkit::stage::{make_runner_setup, succeed_effect};
 
 use super::desk::LoopDesk;
 
@@ -67,6 +68,11 @@ impl Stage {
     }
 
     pub(crate) async fn of(names: &[&str]) -> Self {
+        Self::for_audience(names, QuestionAudience::Developer).await
+    }
+
+    /// A server of projects whose questions are for these readers.
+    pub(crate) async fn for_audience(names: &[&str], audience: QuestionAudience) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
         let (mut projects, mut hosted) = (Vec::new(), Vec::new());
@@ -82,7 +88,7 @@ impl Stage {
                 name: Arc::clone(&name),
                 store: Arc::clone(&store),
                 host: Arc::new(LoopDesk(handle.clone())),
-                audience: QuestionAudience::Developer,
+                audience,
             });
             projects.push(Project { name, store, handle });
         }
@@ -186,6 +192,24 @@ impl Project {
         let effect = self.outstanding().await[0].id;
         let outcome = EffectOutcome::Failed { fault: Arc::new(fault), approach: None };
         self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await
+    }
+
+    /// Does what is owed until a build has nothing more to do: the agents change nothing, and say so in
+    /// these words, but for the tasks whose number is in `changing`.
+    pub(crate) async fn works(&self, says: &str, changing: &[u32]) {
+        while let Some(effect) = self.outstanding().await.into_iter().next() {
+            let outcome = match effect.what {
+                EffectKind::Attempt { .. } => {
+                    let changed = changing.contains(&effect.task.0);
+                    let summary = says.to_owned();
+                    let files_changed = u32::from(changed);
+                    let approach = Approach { files_changed, summary, ..Approach::default() };
+                    EffectOutcome::Attempted { approach: Arc::new(approach) }
+                }
+                kind => succeed_effect(kind),
+            };
+            self.command(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO }).await;
+        }
     }
 
     /// A question of a person whose key was refused; its number.

@@ -3,11 +3,11 @@
 use unstuck_core::engine::{Check, CheckVerdict, RedCheck};
 use unstuck_core::fault::CheckStage;
 use unstuck_core::policy::Amount;
-use unstuck_core::text::strip_escapes;
+use unstuck_core::tell::RedCheckText;
 use unstuck_runner::report::{
     AnsweredQuestion, BuildCost, BuildReport, CostCoverage, HealedError, NotDoneTask, OngoingTask,
     RefusedRequest, ReportAction, ReportActionOutcome, ShippedTask, TaskCost, TaskLanding,
-    UnchangedTask, WaitingQuestion,
+    UnchangedTask, WaitingQuestion, headings,
 };
 
 use super::page::{ReportItem, ReportLayout, ReportPiece, ReportSection, ReportTable};
@@ -43,16 +43,16 @@ fn render_times(report: &BuildReport) -> String {
 
 fn public_sections(report: &BuildReport) -> Vec<ReportSection> {
     vec![
-        item_section("Done", report.shipped.iter().map(shipped_item)),
-        item_section("No change needed", report.unchanged.iter().map(unchanged_item)),
-        item_section("Not allowed to agents", report.refused.iter().map(refused_item)),
-        item_section("Failed before the work began", report.red_base.iter().map(red_base_item)),
-        item_section("Waiting for you", report.waiting.iter().map(waiting_item)),
-        item_section("Not done, and why", report.not_done.iter().map(not_done_item)),
-        item_section("Still to do", report.still.iter().map(still_item)),
-        item_section("Asked and answered", report.answered.iter().map(answered_item)),
+        item_section(headings::DONE, report.shipped.iter().map(shipped_item)),
+        item_section(headings::UNCHANGED, report.unchanged.iter().map(unchanged_item)),
+        item_section(headings::REFUSED, report.refused.iter().map(refused_item)),
+        item_section(headings::RED_BASE, report.red_base.iter().map(red_base_item)),
+        item_section(headings::WAITING, report.waiting.iter().map(waiting_item)),
+        item_section(headings::NOT_DONE, report.not_done.iter().map(not_done_item)),
+        item_section(headings::STILL, report.still.iter().map(still_item)),
+        item_section(headings::ANSWERED, report.answered.iter().map(answered_item)),
         ReportSection {
-            title: "Waits",
+            title: headings::WAITS,
             lines: report.waits.iter().map(|wait| wait.said.clone()).collect(),
             ..ReportSection::default()
         },
@@ -84,21 +84,16 @@ fn shipped_item(done: &ShippedTask) -> ReportItem {
 }
 
 fn unchanged_item(done: &UnchangedTask) -> ReportItem {
-    let item =
-        ReportItem::new("–", &done.title).with_line(format!("The agent said: “{}”", done.why));
+    let item = ReportItem::new("–", &done.title).with_line(done.render_reason());
     done.actions.said.iter().fold(item.with_line(&done.checked.said), ReportItem::with_line)
 }
 
 fn red_base_item(red: &RedCheck) -> ReportItem {
-    let mut item = ReportItem::new("✘", &red.command);
-    item.facts.push(ReportPiece::words(format!("ended with {}", red.exit)));
-    // The output is already cut to its last 20 lines.
-    let readable = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
-    item.output = strip_escapes(red.output.trim_end()).chars().map(readable).collect();
-    if red.tests.is_empty() {
-        return item;
-    }
-    item.with_line(format!("Failed: {}", red.tests.join(", ")))
+    let RedCheckText { command, end, failed, output } = RedCheckText::from_check(red);
+    let mut item = ReportItem::new("✘", &command);
+    item.facts.push(ReportPiece::words(end));
+    item.output = output;
+    failed.into_iter().fold(item, ReportItem::with_line)
 }
 
 fn refused_item(refused: &RefusedRequest) -> ReportItem {
