@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use unstuck_core::engine::{
-    BuildId, Event, GateState, QuestionId, RecordedEvent, RunId, Step, TaskId, TaskState,
+    BuildId, Event, GateState, QuestionId, RecordedEvent, RedCheck, RunId, Step, TaskId, TaskState,
 };
-use unstuck_core::tell::brief;
+use unstuck_core::tell::{RedCheckText, brief};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
 
@@ -15,6 +15,8 @@ use crate::render::{when, words};
 
 /// Maximum width of a name in columns; a longer one is cut.
 const NAME_COLUMNS_MAX: usize = 28;
+/// Maximum number of the last lines of a red check's output that are shown.
+const RED_LINES_MAX: usize = 5;
 /// Number of lines beside the tasks: the head of a build and the keys.
 const OTHER_LINES: usize = 4;
 
@@ -29,8 +31,43 @@ pub(super) struct BuildBoard {
     said: HashMap<TaskId, String>,
     approach: HashMap<TaskId, u32>,
     began: HashMap<TaskId, Time>,
-    /// A check that is red before any work, and the build to whose work it may belong.
-    red_base: Option<(BuildId, String)>,
+    red_base: Option<RedBaseQuestion>,
+}
+
+/// A check that is red before any work, about which the person is asked.
+#[derive(Debug)]
+struct RedBaseQuestion {
+    /// The build to whose work the failure may belong.
+    build: BuildId,
+    command: String,
+    /// The last lines of the output.
+    last: Vec<String>,
+}
+
+impl RedBaseQuestion {
+    fn from_check(build: BuildId, red: &RedCheck) -> Self {
+        let RedCheckText { command, output, .. } = RedCheckText::from_check(red);
+        let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(RED_LINES_MAX)..];
+        let last = last.iter().map(|line| words::plain_line(line)).collect();
+        Self { build, command: words::plain_line(&command), last }
+    }
+
+    /// Returns the last lines of the output that a window with so many rows has room for.
+    fn lines_shown(&self, rows: usize) -> &[String] {
+        &self.last[self.last.len().saturating_sub(rows / 4)..]
+    }
+
+    fn render_lines(&self, columns: usize, rows: usize) -> Vec<String> {
+        let command = &self.command;
+        let asked =
+            format!("`{command}` fails before any work has begun. Should the tasks fix it?");
+        let said = self.lines_shown(rows).iter().map(|line| {
+            let line = words::cut_to_columns(line, columns.saturating_sub(2));
+            format!("  {DIM}{line}{DIM:#}")
+        });
+        [words::cut_to_columns(&asked, columns)].into_iter().chain(said).collect()
+    }
 }
 
 impl BuildBoard {
@@ -42,7 +79,7 @@ impl BuildBoard {
     ) {
         // The question about the base of an ended build is void.
         let is_over = |id| builds.iter().any(|(row, _)| row.id == id && row.ended_at.is_some());
-        self.red_base = self.red_base.take().filter(|(build, _)| !is_over(*build));
+        self.red_base = self.red_base.take().filter(|asked| !is_over(asked.build));
         self.builds = builds;
         self.gates = gates;
         self.questions =
@@ -64,8 +101,7 @@ impl BuildBoard {
             }
             Event::BaseChecked { build, red, .. } => {
                 let first = red.iter().find(|red| !red.compared);
-                let first = first.map(|red| words::plain_line(&red.command));
-                self.red_base = first.map(|command| (*build, command));
+                self.red_base = first.map(|red| RedBaseQuestion::from_check(*build, red));
             }
             Event::BaseJudged { .. } => self.red_base = None,
             Event::Narrated { text, .. } => {
@@ -85,7 +121,7 @@ impl BuildBoard {
 
     /// Returns the build with a red base about which the person is asked.
     pub(super) fn red_base(&self) -> Option<BuildId> {
-        self.red_base.as_ref().map(|(build, _)| *build)
+        self.red_base.as_ref().map(|asked| asked.build)
     }
 
     pub(super) fn has_questions(&self) -> bool {
@@ -94,7 +130,8 @@ impl BuildBoard {
 
     pub(super) fn render_lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        let other = OTHER_LINES * self.builds.len().max(1) + usize::from(self.red_base.is_some());
+        let asked = self.red_base.as_ref().map_or(0, |asked| 1 + asked.lines_shown(rows).len());
+        let other = OTHER_LINES * self.builds.len().max(1) + asked;
         let room = rows.saturating_sub(other).max(1);
         for (build, tasks) in &self.builds {
             let stands = stand::render_build_state(build, true, now);
@@ -107,10 +144,8 @@ impl BuildBoard {
             lines.push(format!("{TITLE}{head}{TITLE:#}{DIM}{rest}{DIM:#}"));
             lines.extend(self.render_tasks(tasks, now, columns, room / self.builds.len()));
         }
-        if let Some((_, command)) = &self.red_base {
-            let asked =
-                format!("`{command}` fails before any work has begun. Should the tasks fix it?");
-            lines.push(words::cut_to_columns(&asked, columns));
+        if let Some(asked) = &self.red_base {
+            lines.extend(asked.render_lines(columns, rows));
         }
         lines.push(format!("{DIM}{}{DIM:#}", words::cut_to_columns(&self.render_keys(), columns)));
         lines
@@ -222,7 +257,7 @@ impl BuildBoard {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use unstuck_core::engine::{BuildState, Counters, Next, RedCheck, Start, TaskState as State};
+    use unstuck_core::engine::{BuildState, Counters, Next, Start, TaskState as State};
     use unstuck_core::plan::TaskSpec;
     use unstuck_core::policy::Amount;
     use unstuck_store::tables::TaskChange;
@@ -336,7 +371,7 @@ mod tests {
         RedCheck {
             command: "make test".into(),
             exit: 2,
-            output: "no".into(),
+            output: "one\ntwo\n\nthree\n\u{1b}[31mfour\nfive\nsix\n".into(),
             tests: Vec::new(),
             compared: false,
         }
@@ -356,6 +391,9 @@ mod tests {
         assert_eq!(board.red_base(), Some(build));
         let asked = plain(&board.render_lines(NOW, 80, 30)).join("\n");
         assert!(asked.contains("`make test` fails before any work has begun."), "{asked}");
+        assert!(asked.contains("fix it?\n  two\n  three\n  four\n  five\n  six\ny"), "{asked}");
+        let narrow = plain(&board.render_lines(NOW, 20, 8));
+        assert_eq!(narrow[1..3], ["  five", "  six"]);
         board.apply_event(&at(Event::BaseJudged { build, belongs: true }), None);
         assert!(keys(&board).starts_with("p pause"));
     }

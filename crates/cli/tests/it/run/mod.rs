@@ -3,6 +3,7 @@
 
 mod asking;
 mod attacks;
+mod base_question;
 mod choices;
 mod codes;
 mod config;
