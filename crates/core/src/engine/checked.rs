@@ -30,16 +30,21 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Returns a signature for each check that was red and then green on the same files, so that it
-    /// is counted as a problem.
-    pub fn flaky_signatures(&self) -> impl Iterator<Item = Signature> {
-        let code = match self.gate {
+    /// Returns the code of a check that fails at the gate.
+    pub const fn failure_code(&self) -> Code {
+        match self.gate {
             CheckStage::PreCommit => Code::ValidationPreCommit,
             CheckStage::PrePush => Code::ValidationPrePush,
             CheckStage::PrePr => Code::ValidationPrePr,
-        };
+        }
+    }
+
+    /// Returns a signature for each check that was red and then green on the same files, so that it
+    /// is counted as a problem.
+    pub fn flaky_signatures(&self) -> impl Iterator<Item = Signature> {
+        let code = self.failure_code();
         let flaky = self.checks.iter().filter(|check| check.verdict == CheckVerdict::Flaky);
-        flaky.map(move |check| Signature::from_parts(code, "flaky", &[&check.command]))
+        flaky.map(move |check| check.flaky_signature(code))
     }
 }
 
@@ -51,6 +56,13 @@ pub struct Check {
     pub command: Arc<str>,
     /// The result of the check.
     pub verdict: CheckVerdict,
+}
+
+impl Check {
+    /// Returns the signature under which the check is counted where it is flaky. `code` is that of its gate.
+    pub fn flaky_signature(&self, code: Code) -> Signature {
+        Signature::from_parts(code, "flaky", &[&self.command])
+    }
 }
 
 /// The result of a check.

@@ -32,6 +32,11 @@ pub const fn describe_kind(kind: QuestionKind) -> &'static str {
     }
 }
 
+/// Returns the sentence about a check that failed and then passed.
+pub fn describe_flaky_check(command: &str) -> String {
+    format!("`{command}` failed and then passed without a change: it is flaky.")
+}
+
 /// The state of a task that is done because nothing had to be changed.
 pub const NO_CHANGE_NEEDED: &str = "no change needed";
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::fault::{Category, CheckStage, Fault, Kind, Missing, Validation};
+use unstuck_core::tell::brief::describe_flaky_check;
 use unstuck_world::validate::{
     BaselineFailure, BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict,
 };
@@ -247,8 +248,7 @@ impl BuildContext {
             words.push(format!("`{command}` fails as it did before the work began."));
         }
         for command in &seen.flaky {
-            words
-                .push(format!("`{command}` failed and then passed without a change: it is flaky."));
+            words.push(describe_flaky_check(command));
         }
         for text in words {
             self.send_remark(order, &text).await;

@@ -1,6 +1,7 @@
 //! Problems: every error that occurred, resolved or not.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use unstuck_core::fault::Code;
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
-use unstuck_store::tables::QuestionStatus;
+use unstuck_store::tables::{QuestionStatus, SignatureRow};
 
 use super::docs::{ApiOperation, ApiRouter};
 use super::request::ApiQueryParams;
@@ -20,6 +21,9 @@ use super::respond_with_etag;
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::server_state::{HostedProject, SharedServerState};
+
+/// Maximum number of builds, the newest first, whose checks are compared with flaky ones.
+const BUILDS_MAX: usize = 50;
 
 pub(super) fn add_routes(api: ApiRouter) -> ApiRouter {
     api.add_operation(
@@ -41,6 +45,9 @@ pub(crate) struct Met {
     pub(crate) signature: Signature,
     /// The error code.
     pub(crate) code: Code,
+    /// The command of the check, if the error is a check that failed and passed when it was run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) flaky: Option<Arc<str>>,
     /// The current standing.
     pub(crate) stands: Stands,
     /// Number of failures that count against its attempts.
@@ -70,6 +77,7 @@ pub(crate) async fn load_problems(hosted: &HostedProject) -> Result<Vec<Met>, Pr
     let asked = hosted.store.load_questions(&hosted.name, Some(QuestionStatus::Pending)).await?;
     let asked: HashSet<&str> = asked.iter().map(|row| row.signature.as_str()).collect();
     let rows = hosted.store.load_signatures(&hosted.name).await?;
+    let mut flaky = load_flaky_checks(hosted, &rows).await?;
     Ok(rows
         .into_iter()
         .map(|row| Met {
@@ -78,6 +86,7 @@ pub(crate) async fn load_problems(hosted: &HostedProject) -> Result<Vec<Met>, Pr
                 0 => Stands::Recovered,
                 _ => Stands::Trying,
             },
+            flaky: flaky.remove(&row.signature),
             code: row.signature.code,
             signature: row.signature,
             count: row.count,
@@ -86,6 +95,42 @@ pub(crate) async fn load_problems(hosted: &HostedProject) -> Result<Vec<Met>, Pr
             last_seen: row.last_seen,
         })
         .collect())
+}
+
+/// Returns the commands of the flaky checks among the errors. A signature does not name its command: the checks
+/// of the project's tasks, the newest first, are compared with it.
+async fn load_flaky_checks(
+    hosted: &HostedProject,
+    rows: &[SignatureRow],
+) -> Result<HashMap<Signature, Arc<str>>, Problem> {
+    // A flaky check is never charged.
+    let possible = |row: &&SignatureRow| row.count == 0 && is_check_code(row.signature.code);
+    let mut left: HashSet<Signature> =
+        rows.iter().filter(possible).map(|row| row.signature).collect();
+    let mut found = HashMap::new();
+    if left.is_empty() {
+        return Ok(found);
+    }
+    for build in hosted.store.load_builds(&hosted.name).await?.into_iter().take(BUILDS_MAX) {
+        for task in hosted.store.load_build_tasks(&hosted.name, build.id).await? {
+            for checked in &task.moved.checked {
+                for check in &checked.checks {
+                    let signature = check.flaky_signature(checked.failure_code());
+                    if left.remove(&signature) {
+                        found.insert(signature, Arc::clone(&check.command));
+                    }
+                }
+            }
+        }
+        if left.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+const fn is_check_code(code: Code) -> bool {
+    matches!(code, Code::ValidationPreCommit | Code::ValidationPrePush | Code::ValidationPrePr)
 }
 
 async fn list_problems(

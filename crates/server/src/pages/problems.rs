@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
+use unstuck_core::tell::brief;
 use unstuck_core::text::failure_phrase;
 use unstuck_core::time::Time;
 
@@ -66,7 +67,10 @@ pub(super) async fn show_problems(request: PageRequest) -> Result<Response, Page
             };
             rows.push(ProblemsPageRow {
                 project: Arc::clone(&hosted.name),
-                says: to_sentence(failure_phrase(row.code, false)),
+                says: match &row.flaky {
+                    Some(command) => brief::describe_flaky_check(command),
+                    None => to_sentence(failure_phrase(row.code, false)),
+                },
                 signature: row.signature.to_string(),
                 total: row.total,
                 first: TimeLabel::new(row.first_seen, frame.now),

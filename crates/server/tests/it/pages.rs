@@ -2,8 +2,11 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request};
-use unstuck_core::engine::{Command, RedCheck, RunNote};
-use unstuck_server::{AccessRole, ProjectVisibility};
+use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, RedCheck, RunNote};
+use unstuck_core::fault::CheckStage;
+use unstuck_core::policy::Amount;
+use unstuck_server::{AccessRole, ProjectVisibility, QuestionAudience};
+use unstuck_testkit::stage::succeed_effect;
 
 use super::served_projects::{Answered, Stage};
 
@@ -406,4 +409,58 @@ async fn the_report_names_what_agents_were_denied() {
     for part in ["Clean up", "<code>rm -rf /</code>", "it is never run"] {
         assert!(refused.contains(part), "{part}: {report}");
     }
+}
+
+// T1.10: evidence is folded for readers who are no developers, and open for developers
+#[tokio::test]
+async fn evidence_is_folded_for_plain_readers_only() {
+    for (audience, opening) in [
+        (QuestionAudience::Plain, "-evidence\">"),
+        (QuestionAudience::Developer, "-evidence\" open>"),
+    ] {
+        let stage = Stage::for_audience(&["shop"], audience).await;
+        stage.project().build(&["Put it online"]).await;
+        let id = stage.project().asks().await;
+        let browser = Browser::new(&stage, &stage.operator()).await;
+        for path in ["/".to_owned(), format!("/q/shop/{id}")] {
+            let page = browser.get(&path).await.text();
+            let (before, evidence) = page.split_once("<details class=\"evidence\" id=\"").unwrap();
+            let folded = evidence.split("</details>").next().unwrap();
+            assert!(
+                folded.split_inclusive('>').next().unwrap().ends_with(opening),
+                "{path}: {folded}"
+            );
+            assert!(folded.contains("403 refused"), "{path}: {folded}");
+            assert!(!before.contains("403 refused"), "{path}: {before}");
+        }
+    }
+}
+
+// B36: a check that failed and then passed is counted in Problems, and called flaky there
+#[tokio::test]
+async fn a_flaky_check_is_called_flaky_in_problems() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Say hello"]).await;
+    let attempt = stage.project().outstanding().await.remove(0);
+    let outcome = succeed_effect(attempt.what);
+    let done = Command::Settle { effect: attempt.id, outcome, spent: Amount::ZERO };
+    stage.project().command(done).await;
+    let effect = stage.project().outstanding().await[0].id;
+    let check = |command: &str, verdict| Check { command: command.into(), verdict };
+    let checked = Checked {
+        gate: CheckStage::PreCommit,
+        checks: vec![
+            check("make lint", CheckVerdict::Passed),
+            check("make <b>test</b>", CheckVerdict::Flaky),
+        ],
+        more_passed: 0,
+        put_back: Vec::new(),
+    };
+    stage.project().command(Command::Note { effect, note: RunNote::Checked { checked } }).await;
+    let page = Browser::new(&stage, &stage.operator()).await.get("/problems").await.text();
+    let flaky =
+        "`make &#60;b&#62;test&#60;/b&#62;` failed and then passed without a change: it is flaky.";
+    assert!(page.contains(flaky), "{page}");
+    let listed = stage.get(&stage.operator(), "/api/v1/problems").await.json();
+    assert_eq!(listed["items"][0]["flaky"], "make <b>test</b>", "{listed}");
 }
