@@ -6,7 +6,7 @@ use crate::text::strip_escapes;
 /// A red check in words: its command, its end, its failed tests, and the last lines of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedCheckText {
-    /// The command.
+    /// The command, without secrets.
     pub command: String,
     /// The end of the command, such as `ended with 1`.
     pub end: String,
