@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::OFlags;
 
 use super::Redactor;
+use crate::regular_file::allow_missing;
 
 /// Size of the chunks in which a file is read, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -35,13 +36,16 @@ impl Redactor {
             return Ok(0);
         }
         let stamp = folder.join(STAMP);
-        let since = fs::metadata(&stamp).and_then(|known| known.modified()).ok();
+        let next = folder.join(format!("{STAMP}.new"));
+        let since = fs::symlink_metadata(&stamp).and_then(|known| known.modified()).ok();
         let since = since.and_then(|since| since.checked_sub(SLACK));
+        // The agent can write here: a link that it has put in this place is removed, not followed.
+        allow_missing(fs::remove_file(&next))?;
         // Later changes are examined at the next call.
-        let begun = File::create(folder.join(format!("{STAMP}.new")))?;
+        let begun = File::create_new(&next)?;
         let cleaned = self.redact_below(folder, since, DEPTH_MAX)?;
         drop(begun);
-        fs::rename(folder.join(format!("{STAMP}.new")), stamp)?;
+        fs::rename(next, stamp)?;
         Ok(cleaned)
     }
 
@@ -158,5 +162,15 @@ mod tests {
         assert_eq!(redactor.redact_files(folder.path()).unwrap(), 0);
         write("projects/a/2.jsonl", line.as_bytes());
         assert_eq!(redactor.redact_files(folder.path()).unwrap(), 1);
+    }
+    #[test]
+    fn a_planted_link_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        fs::write(outside.path(), "precious").unwrap();
+        symlink(outside.path(), folder.path().join(format!("{STAMP}.new"))).unwrap();
+        assert_eq!(Redactor::new([KEY]).redact_files(folder.path()).unwrap(), 0);
+        assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
+        assert!(fs::symlink_metadata(folder.path().join(STAMP)).unwrap().is_file());
     }
 }
