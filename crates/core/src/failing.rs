@@ -80,7 +80,7 @@ impl CheckFailures {
     }
 }
 
-/// Puts the elements of JUnit XML into lines of their own: a report may be a single line.
+/// Puts the elements of `JUnit` XML into lines of their own: a report may be a single line.
 fn split_tags(text: &str) -> Cow<'_, str> {
     if text.contains("<testcase ") {
         Cow::Owned(text.replace("><", ">\n<"))

@@ -27,7 +27,7 @@ enum SectionKind {
     Script,
     /// `Error Message:` of a test of dotnet.
     Message,
-    /// The text of a `<failure>` in JUnit XML.
+    /// The text of a `<failure>` in `JUnit` XML.
     Xml,
 }
 
@@ -110,7 +110,7 @@ fn begins_list(said: &str) -> bool {
     });
     counts
         || said == "Failures:"
-        || (said.starts_with("There w") && (said.ends_with(":") && said.contains(" failure")))
+        || (said.starts_with("There w") && (said.ends_with(':') && said.contains(" failure")))
 }
 
 /// Beginnings of lines that end the section of a failed test.

@@ -85,7 +85,7 @@ fn steady_word(word: &str) -> String {
 /// Characters around the parts of a line.
 const WRAPPERS: &[char] = &['(', ')', '[', ']', ',', ';', '"', '\'', '<', '>', '{', '}', '.'];
 
-/// Masks `time="0.01"` and other attributes of JUnit XML that vary, `seed=4711`, `pid=12`, `ThreadId(3)` and
+/// Masks `time="0.01"` and other attributes of `JUnit` XML that vary, `seed=4711`, `pid=12`, `ThreadId(3)` and
 /// the hash in `Cart@1b2c3d4`.
 fn mask_attribute(word: &str) -> Option<String> {
     const VARYING: &[&str] =

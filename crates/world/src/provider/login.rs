@@ -72,7 +72,7 @@ impl LoginFormat {
         let copy: Value = serde_json::from_slice(copy).ok()?;
         let known = |pointer: &&&str| theirs.pointer(pointer).zip(copy.pointer(pointer)).is_some();
         let same = |pointer: &&str| theirs.pointer(pointer) == copy.pointer(pointer);
-        if !self.account.iter().filter(known).all(|pointer| same(pointer))
+        if !self.account.iter().filter(known).all(same)
             || !is_later(theirs.pointer(self.grows)?, copy.pointer(self.grows)?)
         {
             return None;

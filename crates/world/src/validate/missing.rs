@@ -5,13 +5,13 @@
 //! well-known one.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files in which Python projects declare their packages.
-const PYTHON_FILES: [&str; 7] = [
-    "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "environment.yml", "requirements.txt",
-    "requirements-dev.txt",
-];
+const PYTHON_FILES: [&str; 5] =
+    ["pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "environment.yml"];
+/// Maximum number of entries of a folder that are looked at.
+const ENTRIES_MAX: usize = 1_000;
 /// Maximum size of such a file, in bytes.
 const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
 
@@ -74,7 +74,9 @@ fn find_missing_python(line: &str, root: &Path) -> Option<String> {
     let installed_as = PYTHON_NAMES.iter().find(|(imported, _)| *imported == known);
     let installed_as = installed_as.map_or(known.as_str(), |(_, name)| name);
     let is_package = PYTHON_PACKAGES.contains(&known.as_str())
-        || PYTHON_FILES.iter().any(|file| declares_package(&root.join(file), installed_as));
+        || find_manifests(root, is_python_manifest)
+            .iter()
+            .any(|file| declares_package(file, installed_as));
     (!own && is_package).then(|| module.to_owned())
 }
 
@@ -86,8 +88,11 @@ pub(super) fn is_known_tool(name: &str) -> bool {
 /// Returns whether the project at `root` has a module of this name.
 pub(super) fn is_own_module(module: &str, root: &Path) -> bool {
     let file = format!("{module}.py");
-    [root.to_owned(), root.join("src")]
+    let mut folders = list_package_folders(root);
+    folders.push(root.to_owned());
+    folders
         .iter()
+        .flat_map(|folder| [folder.clone(), folder.join("src")])
         .any(|folder| folder.join(module).exists() || folder.join(&file).exists())
 }
 
@@ -116,7 +121,54 @@ fn find_missing_node(line: &str, root: &Path) -> Option<String> {
     let package: Vec<&str> = name.split('/').take(if scoped { 2 } else { 1 }).collect();
     let package = package.join("/");
     let is_path = package.is_empty() || name.starts_with(['.', '/']);
-    (!is_path && declares_package(&root.join("package.json"), &package)).then_some(package)
+    let declares = || {
+        let manifests = find_manifests(root, |name| name == "package.json");
+        manifests.iter().any(|file| declares_package(file, &package))
+    };
+    (!is_path && declares()).then_some(package)
+}
+
+/// Returns whether a Python project declares packages in a file of this name.
+fn is_python_manifest(name: &str) -> bool {
+    let rest = name.strip_prefix("requirements");
+    let is_list = rest.is_some_and(|rest| [".txt", ".in"].iter().any(|end| rest.ends_with(end)));
+    is_list || PYTHON_FILES.contains(&name)
+}
+
+/// Returns the manifests in the folder `root`, in its `requirements` folder and in the folders one level below,
+/// where the packages of a repository have them.
+fn find_manifests(root: &Path, is_manifest: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    folders.extend(list_package_folders(root));
+    for folder in folders {
+        let is_requirements = folder.file_name().is_some_and(|name| name == "requirements");
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten().take(ENTRIES_MAX) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            // `requirements/dev.txt`
+            let is_list =
+                is_requirements && name.ends_with(".txt") && is_manifest("requirements.txt");
+            if is_manifest(&name) || is_list {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns the folders one level below `root`, except hidden ones and those that tools fill.
+fn list_package_folders(root: &Path) -> Vec<PathBuf> {
+    let skips = |name: &str| {
+        name.starts_with('.') || INSTALLED.contains(&&*format!("{name}/")) || name == "target"
+    };
+    let entries = fs::read_dir(root).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    let folders = entries.filter(|entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder && !skips(&entry.file_name().to_string_lossy())
+    });
+    folders.map(|entry| entry.path()).collect()
 }
 
 /// Returns whether a file holds a name as a whole word, regardless of case and separators.
@@ -156,7 +208,7 @@ mod tests {
         let python = |name: &str| format!("E   ModuleNotFoundError: No module named '{name}'\n");
         let node = |name: &str| format!("Error: Cannot find module '{name}'\nRequire stack:\n");
         let package = "{\"dependencies\": {\"express\": \"4\", \"@scope/x\": \"1\"}}";
-        let cases: [Case<'_>; 14] = [
+        let cases: [Case<'_>; 22] = [
             (&[], python("requests"), Some("requests")),
             (&[], python("yaml.constructor"), Some("yaml")),
             (&[], python("wordcount"), None),
@@ -168,6 +220,18 @@ mod tests {
             (&[("package.json", package)], node("express"), Some("express")),
             (&[("package.json", package)], node("@scope/x/deep"), Some("@scope/x")),
             (&[("package.json", package)], node("./cart"), None),
+            (&[("api/requirements.txt", "odd-name\n")], python("odd_name"), Some("odd_name")),
+            (&[("requirements/dev.txt", "odd-name\n")], python("odd_name"), Some("odd_name")),
+            (&[("requirements-test.txt", "odd-name\n")], python("odd_name"), Some("odd_name")),
+            (
+                &[("api/pyproject.toml", "name = \"shop\""), ("api/src/shop/a.py", "")],
+                python("shop"),
+                None,
+            ),
+            (&[("docs/notes.txt", "odd-name\n")], python("odd_name"), None),
+            (&[("a/b/requirements.txt", "odd-name\n")], python("odd_name"), None),
+            (&[("web/package.json", package)], node("express"), Some("express")),
+            (&[("node_modules/package.json", package)], node("express"), None),
             (&[("package.json", package)], node("cart"), None),
             (
                 &[],

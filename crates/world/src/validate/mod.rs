@@ -17,7 +17,7 @@ mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, GateVerdict};
-pub use definition::{MissingDefinitions, find_defining_files};
+pub use definition::{MissingDefinitions, find_defining_files, list_command_lines};
 pub use measure::{BaselineRequirement, render_fence_denial};
 pub use network::{render_network_denial, render_service_denial};
 pub use secrets::{SecretFinding, SecretScanner};

@@ -13,6 +13,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::text::brief::plain_line;
 use unstuck_world::commands::list_programs;
 use unstuck_world::provider;
+use unstuck_world::validate::list_command_lines;
 
 use super::{OWN_CODE, PreflightConcern};
 use crate::settings::FILE;
@@ -22,6 +23,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// Maximum size of a file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 const SEARCHED: &str = "import sys\nprint('\\n'.join(sys.path))";
+/// Files that make a folder a Python project.
+const PROJECT_FILES: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
 /// Setup commands that create an environment in the worktree.
 const OWN_ENVIRONMENT: [&str; 8] = [
     "venv", "virtualenv", "uv sync", "uv pip", "poetry install", "pdm sync", "pipenv",
@@ -61,7 +64,7 @@ pub(super) async fn inspect_python(
         return Vec::new();
     }
     let mut concerns = Vec::new();
-    for python in find_interpreters(checks) {
+    for python in find_interpreters(root, checks) {
         for file in find_editable_installs(root, &python).await {
             let file_name = file.file_name().unwrap_or_default().to_string_lossy();
             if is_loader(&file_name) {
@@ -96,11 +99,13 @@ fn concern_about_loader(file: &Path) -> PreflightConcern {
     PreflightConcern::new_stop(OWN_CODE, Code::PreconditionMissing, says, todo)
 }
 
-/// Returns the interpreters that checks start, directly or through a script.
-fn find_interpreters(checks: &[String]) -> Vec<PathBuf> {
+/// Returns the interpreters that checks start, directly or through a recipe or script. If a Python project names
+/// none, it is `python3` of the path.
+fn find_interpreters(root: &Path, checks: &[String]) -> Vec<PathBuf> {
     let path = env::var_os("PATH");
     let mut found = Vec::new();
-    for command in checks.iter().flat_map(|line| list_programs(line)) {
+    let lines = list_command_lines(root, checks);
+    for command in lines.iter().flat_map(|line| list_programs(line)) {
         let Some(program) = command.first().filter(|program| !program.contains('/')) else {
             continue;
         };
@@ -112,6 +117,9 @@ fn find_interpreters(checks: &[String]) -> Vec<PathBuf> {
         };
         let python = if is_python(&program) { Some(program) } else { read_shebang(&program) };
         found.extend(python.filter(|python| is_python(python)));
+    }
+    if found.is_empty() && PROJECT_FILES.iter().any(|file| root.join(file).is_file()) {
+        found.extend(provider::find_program(OsStr::new("python3"), path.as_deref()));
     }
     found.sort();
     found.dedup();
@@ -166,4 +174,37 @@ fn is_loader(name: &str) -> bool {
 
 fn is_python(name: &str) -> bool {
     Path::new(name).extension() == Some("py".as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // B33: a recipe or a script may start the interpreter.
+    #[test]
+    fn the_interpreter_behind_a_recipe_or_a_script_is_found() {
+        let Some(python) =
+            provider::find_program(OsStr::new("python3"), env::var_os("PATH").as_deref())
+        else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let find = |check: &str| find_interpreters(root, &[check.to_owned()]);
+        let files = [
+            ("Makefile", "test:\n\t@CI=1 python3 -m pytest -q\n"),
+            ("test.sh", "set -e\npython3 -m unittest\n"),
+            ("package.json", "{\"scripts\": {\"test\": \"python3 -m pytest\"}}"),
+            ("test-lint.sh", "grep -q x y\n"),
+        ];
+        for (file, text) in files {
+            fs::write(root.join(file), text).unwrap();
+        }
+        for check in ["python3 -m pytest", "make test", "bash test.sh", "npm test"] {
+            assert_eq!(find(check), std::slice::from_ref(&python), "{check}");
+        }
+        assert!(find("sh test-lint.sh").is_empty());
+        fs::write(root.join("pyproject.toml"), "").unwrap();
+        assert_eq!(find("sh test-lint.sh"), [python], "a Python project");
+    }
 }

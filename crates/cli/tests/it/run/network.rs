@@ -44,14 +44,14 @@ fn ask_proxy(stage: &Project, target: &str, network: &str) -> Option<String> {
 }
 
 /// The same for a user whose state is in this folder.
-fn ask_proxy_as(stage: &Project, target: &str, network: &str, state: &Path) -> Option<String> {
+fn ask_proxy_as(stage: &Project, target: &str, network: &str, home: &Path) -> Option<String> {
     let ask = r#"p=${HTTPS_PROXY##*:}; for i in 1 2; do bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT TARGET HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; done"#;
     stage.write("ask.sh", &ask.replace("TARGET", target));
     let run = r#"{run = "mkdir -p work && sh ask.sh > work/a.txt 2>&1"}"#;
     stage.agent("write-a", &[run]);
     stage.commit();
     let mut unstuck = stage.unstuck(&["run", "write a"]);
-    unstuck.env("UNSTUCK_AGENT_NETWORK", network).env("XDG_STATE_HOME", state);
+    unstuck.env("UNSTUCK_AGENT_NETWORK", network).env("XDG_STATE_HOME", home);
     ran(unstuck.output().unwrap()).exits(0);
     let said = stage.on_branch("unstuck/b0", "work/a.txt");
     (!said.contains("407")).then_some(said)
@@ -72,11 +72,11 @@ fn the_own_server_is_never_reached() {
 // B53: nor one on a port that no setting names, of another project and in another process
 #[test]
 fn a_server_on_another_port_is_never_reached() {
-    let served = Project::with_agents();
-    let state = served.path(".local/state");
-    let mut serve = served.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
-    serve.env("XDG_STATE_HOME", &state);
-    let mut server = RunningProgram::follow_stdout(serve);
+    let project = Project::with_agents();
+    let state = project.path(".local/state");
+    let mut command = project.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
+    command.env("XDG_STATE_HOME", &state);
+    let mut server = RunningProgram::follow_stdout(command);
     let said = server.read_until("Ctrl-C ends it");
     let (_, address) = said.rsplit_once(" at http://").unwrap();
     let here = address.split('/').next().unwrap();

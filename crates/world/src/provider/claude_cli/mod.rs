@@ -187,6 +187,6 @@ impl Agent for ClaudeCli {
                 return AgentResult { end, thread: assignment.thread, usage: Usage::default() };
             }
         };
-        login::run_with_login(loan, self.run_twice(&assignment, &tell, &stop)).await
+        login::run_with_login(loan, Box::pin(self.run_twice(&assignment, &tell, &stop))).await
     }
 }

@@ -144,7 +144,7 @@ impl Agent for CodexCli {
         });
         let first = HomeInitLock::acquire(&self.settings.home).await;
         let run = ProgramRun { launch, limits: assignment.limits, tell, stop, first };
-        let closed = login::run_with_login(loan, run.run_dialog(&mut session)).await;
+        let closed = login::run_with_login(loan, Box::pin(run.run_dialog(&mut session))).await;
         AgentResult {
             end: self
                 .settings

@@ -27,6 +27,12 @@ pub fn find_defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
     follow_commands(root, commands).0.into_iter().collect()
 }
 
+/// Returns the command lines that these commands run in the project at `root`: their own, and those of the
+/// recipes, package scripts and shell scripts that they start.
+pub fn list_command_lines(root: &Path, commands: &[String]) -> Vec<String> {
+    follow_commands(root, commands).1
+}
+
 /// A line of shell, and its location.
 struct ShellLine {
     text: String,
