@@ -96,8 +96,8 @@ fn only_attempt(turn: &Transition<'_>, fault: &Fault) -> Option<Tried> {
         _ => None,
     });
     let (run, approach) = met?;
-    // A question that the agent asks is not a failed attempt.
-    if fault.code() == Code::PreconditionInput {
+    // A question that the agent asks is not a failed attempt, and nothing was tried before it began.
+    if fault.code() == Code::PreconditionInput || fault.is_before_work() {
         return None;
     }
     let agent = matches!(turn.state.run(run).map(|run| run.step), Some(Step::Attempt { .. }));

@@ -2,6 +2,7 @@
 //! detects when it goes in circles.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use unstuck_store::StoredConversation;
 use unstuck_world::agent::{Activity, Usage};
 use unstuck_world::commands::find_refusal;
 use unstuck_world::mcp;
+use unstuck_world::process::Wall;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::workspace::{Workspace, WorktreeContent};
@@ -27,6 +29,9 @@ use crate::decider::Decider;
 
 /// Maximum number of actions of one attempt that are kept to recognize its approach.
 pub(super) const ACTIONS_MAX: usize = 4_096;
+
+/// Maximum number of closed paths of one attempt that are noted.
+const DENIED_PATHS_MAX: usize = 20;
 
 /// The tool by which an agent says that its task is done.
 const TASK_DONE: &str = "task_done";
@@ -43,6 +48,9 @@ pub(super) struct AgentFollower<'a> {
     redactor: Arc<Redactor>,
     workspace: &'a Workspace,
     worktree: String,
+    wall: Wall,
+    /// The closed paths that were noted.
+    denied: BTreeSet<PathBuf>,
     price: Option<Price>,
     watch: LoopDetector,
     /// Calls whose results have not arrived yet, by their id.
@@ -83,7 +91,7 @@ impl<'a> AgentFollower<'a> {
         decider: Arc<dyn Decider>,
         effect: EffectId,
         redactor: Arc<Redactor>,
-        workspace: &'a Workspace,
+        (workspace, wall): (&'a Workspace, Wall),
         price: Option<Price>,
     ) -> Self {
         let worktree = workspace.directory().to_string_lossy().into_owned();
@@ -94,6 +102,8 @@ impl<'a> AgentFollower<'a> {
             redactor,
             workspace,
             worktree,
+            wall,
+            denied: BTreeSet::new(),
             price,
             watch,
             open: BTreeMap::new(),
@@ -188,6 +198,9 @@ impl<'a> AgentFollower<'a> {
                 {
                     self.record_content().await;
                 }
+                if self.open.get(&call).is_none_or(|(tool, _)| *tool != ToolKind::Read) {
+                    self.note_denied_path(&output).await;
+                }
                 let observation = Observation::from_output(outcome, &output, &self.worktree);
                 let refused = find_refusal(&output).map(str::to_owned);
                 let action = self.record_result(&call, observation);
@@ -196,6 +209,17 @@ impl<'a> AgentFollower<'a> {
                 }
             }
             Activity::Used { usage } => self.record_usage(usage).await,
+        }
+    }
+
+    /// Notes a path that the sandbox closed to a command of the agent, once for each path.
+    async fn note_denied_path(&mut self, output: &str) {
+        let Some(denied) = self.wall.find_denied(output, self.workspace.directory()) else {
+            return;
+        };
+        if self.denied.len() < DENIED_PATHS_MAX && self.denied.insert(denied.path.clone()) {
+            let text = self.redactor.redact_text(&denied.render_log_message()).into();
+            self.send_note(RunNote::Remarked { text }).await;
         }
     }
 

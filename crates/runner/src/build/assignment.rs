@@ -31,6 +31,9 @@ confirmation: decide, and say in one plain sentence what you do.
 - Change only what the task needs, inside the allowed paths. Anything else is taken back.
 - The checks below are run by us when you say you are done, on the state the work will land on. \
 Changing a check to make it pass is taken back.
+- You work in a sandbox. A path that cannot be read or written outside the worktree, or a host that \
+cannot be reached, is closed on purpose: it is not broken, and trying again does not help. Work \
+without it, or say what you need.
 - Do not push, publish, open pull requests or send anything.";
 
 /// Further rules for an agent that has Unstuck's tools.

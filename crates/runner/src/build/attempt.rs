@@ -248,7 +248,8 @@ impl BuildContext {
         let redactor = Arc::clone(&self.settings.redactor);
         let decider = Arc::clone(&self.decider);
         let effect = order.effect.id;
-        let follower = AgentFollower::new(decider, effect, redactor, workspace, task.price);
+        let wall = agent.wall_for(&assignment);
+        let follower = AgentFollower::new(decider, effect, redactor, (workspace, wall), task.price);
         let told_to_stop = stop.child_token();
         let work = agent.work_on(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow_agent(told, told_to_stop));

@@ -278,14 +278,7 @@ impl DeniedAccess {
             Self::Host(RefusedTarget { target, reason, .. }) => {
                 format!("A command was kept from {target}: {reason} (commands.network).")
             }
-            Self::Path(denied) => {
-                let what = if denied.hidden { "reading" } else { "writing to" };
-                let path = denied.path.display();
-                let line = denied.settings_line();
-                format!(
-                    "A command was kept from {what} {path}. To allow it: `{line}` below [wall]."
-                )
-            }
+            Self::Path(denied) => denied.render_log_message(),
         }
     }
 }

@@ -73,6 +73,13 @@ impl DeniedPath {
         )
     }
 
+    /// Returns the log message about a command that was denied access to the path.
+    pub fn render_log_message(&self) -> String {
+        let what = if self.hidden { "reading" } else { "writing to" };
+        let (path, line) = (self.path.display(), self.settings_line());
+        format!("A command was kept from {what} {path}. To allow it: `{line}` below [wall].")
+    }
+
     /// Builds the fault that asks the operator about the path before more is spent: `who` was
     /// denied access, and `so` is the consequence.
     pub(crate) fn to_fault(&self, source: &str, (who, so): (&str, &str), output: &str) -> Fault {
@@ -118,7 +125,7 @@ impl Wall {
             let path = strip_random_letters(line, path);
             DeniedPath { place: self.place_to_allow(&path), path, hidden: false, warned }
         };
-        self.paths_in_line(line, directory).find_map(|path| match find_cover(covers, &path) {
+        let named = self.paths_in_line(line, directory).filter_map(|path| match find_cover(covers, &path) {
             Some((_, PathCover::Hidden)) if path.exists() && !writes => Some(read(path)),
             Some((_, PathCover::Hidden)) => {
                 // Behind the wall the parent folder does not exist either.
@@ -132,7 +139,9 @@ impl Wall {
             Some((_, PathCover::Readable)) | None => {
                 (refused && is_writable_by_operator(&path)).then(|| written(path))
             }
-        })
+        });
+        // A shell names itself first: `/bin/bash: line 1: PATH: …`.
+        named.last()
     }
 
     /// Returns the path to allow so that `path` can be written: the path itself if it exists,
@@ -310,6 +319,8 @@ mod tests {
             (format!("open {at}/out/a/b/c.o: Read-only file system"), Some("out/a")),
             (format!("open {at}/out/c.o: Read-only file system"), Some("out")),
             (format!("open {at}/c.o: Read-only file system"), Some("c.o")),
+            (format!("/bin/bash: line 1: {at}/c.o: Read-only file system"), Some("c.o")),
+            (format!("mv: cannot move '{at}/out/c.o' to '{at}/d.o': Permission denied"), Some("d.o")),
             (format!("open {at}/repo/.own/t0/x: Permission denied"), None),
         ];
         for (said, expected) in cases {
