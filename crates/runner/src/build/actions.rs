@@ -14,8 +14,8 @@ use unstuck_world::workspace::{
 use super::context::BuildContext;
 use crate::effects::{EffectRequest, failed_outcome};
 
-/// The result of a merge that had nothing to bring: the task changed no file.
-pub const NOTHING_MERGED: &str = "nothing changed";
+/// The result of a merge or a push that had nothing to bring: no file was changed.
+pub const NOTHING_CHANGED: &str = "nothing changed";
 
 impl BuildContext {
     pub(super) async fn perform_commit(&self, order: &EffectRequest) -> EffectOutcome {
@@ -73,7 +73,7 @@ impl BuildContext {
     pub(super) async fn probe_action(&self, order: &EffectRequest) -> EffectOutcome {
         let found = match mutation_kind(order) {
             Some(MutationKind::Merge) => self.probe_merge(order).await,
-            Some(MutationKind::Push) => self.find_pushed_commit(order).await.map(pushed_outcome),
+            Some(MutationKind::Push) => self.probe_push(order).await,
             Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
                 self.probe_call(order).await
             }
@@ -130,12 +130,15 @@ impl BuildContext {
         self.run_gate(order, task, &task.gates.pre_pr, workspace).await
     }
 
-    /// Pushes the build's branch. A failure on the way says nothing about whether the push arrived.
+    /// Pushes the build's branch, unless nothing has changed since its start. A failure on the way says nothing about whether the push arrived.
     async fn push_branch(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
         let task = self.task_settings(order)?;
         let workspace = self.open_workspace(order).await?;
-        self.run_gate(order, task, &task.gates.pre_push, &workspace).await?;
         let commit = workspace.find_commit_made().await?;
+        if commit == self.settings.start {
+            return Ok(EffectOutcome::Applied { result: NOTHING_CHANGED.into() });
+        }
+        self.run_gate(order, task, &task.gates.pre_push, &workspace).await?;
         let remote = self.require_remote()?;
         let branch = ProjectRepository::build_branch(order.build);
         let shell = self.task_shell(order);
@@ -152,8 +155,11 @@ impl BuildContext {
         }
     }
 
-    async fn find_pushed_commit(&self, order: &EffectRequest) -> Result<Option<Oid>, Fault> {
+    async fn probe_push(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
         let commit = self.open_workspace(order).await?.find_commit_made().await?;
+        if commit == self.settings.start {
+            return Ok(EffectOutcome::Applied { result: NOTHING_CHANGED.into() });
+        }
         let git = self.settings.project.git().with_timeout(self.settings.command_timeout);
         let there = git
             .query_remote_ref(self.require_remote()?, &ProjectRepository::build_branch(order.build))
@@ -164,7 +170,7 @@ impl BuildContext {
             Some(head) => git.is_ancestor(&commit, head).await?,
             None => false,
         };
-        Ok(arrived.then_some(commit))
+        Ok(if arrived { applied_commit_outcome(&commit) } else { EffectOutcome::NotApplied })
     }
 
     fn require_remote(&self) -> Result<&str, Fault> {
@@ -185,10 +191,10 @@ fn mutation_kind(order: &EffectRequest) -> Option<MutationKind> {
     order.mutation.as_ref().map(|mutation| mutation.spec.kind)
 }
 
-/// Returns the outcome of a merge: the commit, or [`NOTHING_MERGED`].
+/// Returns the outcome of a merge: the commit, or [`NOTHING_CHANGED`].
 fn merge_outcome(commit: &Oid, base: &Oid) -> EffectOutcome {
     if commit == base {
-        EffectOutcome::Applied { result: NOTHING_MERGED.into() }
+        EffectOutcome::Applied { result: NOTHING_CHANGED.into() }
     } else {
         applied_commit_outcome(commit)
     }
@@ -208,8 +214,4 @@ fn to_push_failure(fault: Fault, remote: &str, branch: &str) -> Fault {
 
 fn applied_commit_outcome(commit: &Oid) -> EffectOutcome {
     EffectOutcome::Applied { result: commit.to_string().into() }
-}
-
-fn pushed_outcome(commit: Option<Oid>) -> EffectOutcome {
-    commit.map_or(EffectOutcome::NotApplied, |commit| applied_commit_outcome(&commit))
 }

@@ -30,7 +30,7 @@ mod task_marks;
 mod wording;
 mod worktree;
 
-pub use actions::NOTHING_MERGED;
+pub use actions::NOTHING_CHANGED;
 pub(crate) use context::{BuildContext, MergeTarget};
 pub use performer::BuildPerformer;
 pub use settings::{AgentControl, BuildSettings, ModelWorker, TaskGates, TaskSettings, TaskWorker};

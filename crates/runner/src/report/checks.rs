@@ -10,7 +10,7 @@ use unstuck_store::tables::{MutationRow, MutationStatus};
 
 use super::facts::{BuildFacts, TaskFacts};
 use super::report::{ActionSummary, CheckSummary, ReportAction, ReportActionOutcome, TaskLanding};
-use crate::build::NOTHING_MERGED;
+use crate::build::NOTHING_CHANGED;
 
 /// The sentence about a push that did not arrive.
 const NOT_SENT: &str = "It was not pushed.";
@@ -130,7 +130,7 @@ pub(super) fn find_landing(task: &TaskFacts) -> TaskLanding {
         merged.iter().filter(|id| is_commit_id(id)).map(|&id| id.to_owned()).collect();
     if !ids.is_empty() {
         TaskLanding::Commits { ids }
-    } else if merged.contains(&NOTHING_MERGED) {
+    } else if merged.contains(&NOTHING_CHANGED) {
         TaskLanding::Unchanged
     } else {
         TaskLanding::Unknown
@@ -150,10 +150,13 @@ struct JudgedAction<'a> {
 }
 
 /// Returns the actions other than merges. An action of an earlier attempt that did not happen is
-/// left out.
+/// left out, and so is a push that had nothing to bring.
 pub(super) fn summarize_actions(facts: &BuildFacts, task: &TaskFacts) -> ActionSummary {
     let mut each: Vec<JudgedAction<'_>> = Vec::new();
-    for row in task.actions.iter().filter(|row| row.spec.kind != MutationKind::Merge) {
+    let is_action = |row: &&MutationRow| {
+        row.spec.kind != MutationKind::Merge && *row.result != *NOTHING_CHANGED
+    };
+    for row in task.actions.iter().filter(is_action) {
         each.retain(|known| {
             known.row.spec.key != row.spec.key || known.outcome == ReportActionOutcome::Done
         });

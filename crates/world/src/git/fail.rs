@@ -190,17 +190,16 @@ impl GitAction {
     /// operation.
     fn kind_from_code(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
         let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
+        let git = || Tool { command: Some("git".to_owned()), exit: Some(exit), host: None };
         let remote = matches!(self, Self::Push | Self::AskRemote);
         Some(match code {
             Code::AuthInvalid if remote => Kind::AuthInvalid(account()),
             Code::AuthExpired if remote => Kind::AuthExpired(account()),
             Code::AuthMissing if remote => Kind::AuthMissing(account()),
             Code::GitLocked => Kind::GitLocked(self.operation_context(Some(exit), reference)),
-            Code::EnvDiskFull => Kind::EnvDiskFull(Tool {
-                command: Some("git".to_owned()),
-                exit: Some(exit),
-                host: None,
-            }),
+            Code::EnvDiskFull => Kind::EnvDiskFull(git()),
+            // A repository of another user, or files that may not be written.
+            Code::ToolAccessDenied if !remote => Kind::ToolAccessDenied(git()),
             _ => return None,
         })
     }

@@ -73,7 +73,10 @@ impl Git {
     /// Returns the commit that is checked out. The lack of one is `PRECONDITION_MISSING`.
     pub async fn resolve_head(&self) -> Result<Oid, Fault> {
         self.resolve_commit("HEAD").await?.ok_or_else(|| {
-            let message = format!("{} has no commit yet", self.directory().display());
+            let message = format!(
+                "{} has no commit yet; `git add -A && git commit -m Begin` makes the first one",
+                self.directory().display()
+            );
             Fault::precondition_missing(
                 GitAction::Look.fault_source(),
                 message,

@@ -284,13 +284,16 @@ impl Workspace {
         Ok(())
     }
 
-    /// Repeats [`note_untouched`](Self::note_untouched) after the files were moved, if such files
-    /// are known.
+    /// Adds such files after the files were moved, if any are known. What setup wrote into a tracked
+    /// file stays known even if the file was put back: the next command may write it again.
     pub(super) async fn note_untouched_again(&self, git: &Git) -> Result<(), Fault> {
-        if self.read_footprint()?.held.is_empty() {
+        let mut known = self.read_footprint()?;
+        if known.held.is_empty() {
             return Ok(());
         }
-        self.note_untouched(git).await
+        let was = known.held.clone();
+        known.held.extend(self.compare_with_index(git).await?.held);
+        if known.held == was { Ok(()) } else { self.write_footprint(&known) }
     }
 
     /// Returns every difference between the worktree and the index of `git`.

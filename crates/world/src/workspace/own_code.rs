@@ -26,6 +26,8 @@ const CODE: &[&str] = &[
     "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "CFLAGS", "CXXFLAGS", "LDFLAGS",
     "RUSTFLAGS", "NODE_OPTIONS", "MAKEFLAGS", "PWD",
 ];
+/// Variables that name no code of the project, even if their paths are in the checkout.
+const KEPT: [&str; 3] = ["HOME", "TMPDIR", "OLDPWD"];
 /// Folders of installed packages, which a worktree may lack: the checkout's stay reachable after
 /// the worktree's.
 const INSTALLED: [&str; 4] = ["node_modules", "site-packages", ".venv", "venv"];
@@ -97,7 +99,27 @@ impl CheckoutRedirect<'_> {
                 |path: &Path| path.iter().any(|part| INSTALLED.iter().any(|known| part == *known));
             return Some(self.redirect_words(&self.redirect_entries(value, installed)));
         }
-        Some(value.to_owned())
+        Some(if KEPT.iter().any(|known| name == *known) {
+            value.to_owned()
+        } else {
+            self.redirect_shared_paths(value)
+        })
+    }
+
+    /// Returns the value of any other variable with the worktree's paths in place of the checkout's,
+    /// where the worktree has them too: `PROJECT_ROOT=/shop`. What only the checkout has stays.
+    fn redirect_shared_paths(&self, value: &OsStr) -> OsString {
+        let entry = |entry: &[u8]| {
+            let path = Path::new(OsStr::from_bytes(entry));
+            let is_installed = path.iter().any(|part| INSTALLED.iter().any(|known| part == *known));
+            let own = path.is_absolute() && !is_installed;
+            let own = own.then(|| self.redirect_path(path)).flatten();
+            let own = own.filter(|own| own == self.worktree || own.exists());
+            own.map_or_else(|| entry.to_vec(), |own| own.into_os_string().into_vec())
+        };
+        let entries: Vec<Vec<u8>> =
+            value.as_bytes().split(|byte| *byte == b':').map(entry).collect();
+        OsString::from_vec(entries.join(&b':'))
     }
 
     /// Returns the path in the worktree that corresponds to one in the checkout; `None` for paths
@@ -263,6 +285,13 @@ mod tests {
             ("VIRTUAL_ENV", "/home/ada/env", Some("/home/ada/env".to_owned())),
             ("HOME", "/shop", Some("/shop".to_owned())),
             ("PYTHONPATH", "/shop/.unstuck/x", Some("/shop/.unstuck/x".to_owned())),
+            ("PROJECT_ROOT", "/shop", Some(own.to_owned())),
+            (
+                "SHOP_DATA",
+                "/shop/only-in-the-checkout",
+                Some("/shop/only-in-the-checkout".to_owned()),
+            ),
+            ("SHOP_URL", "http://a:80/shop", Some("http://a:80/shop".to_owned())),
         ];
         for (name, value, expected) in cases {
             let pointed = lead.redirect_variable(OsStr::new(name), OsStr::new(value));

@@ -89,7 +89,7 @@ pub(crate) async fn inspect_project(
     let checks = &planned.commands;
     let mut concerns = repository::inspect_repository(root).await;
     concerns.extend(find_missing_checks(planned));
-    concerns.extend(programs::inspect_programs(root, &settings.run.setup, checks).await);
+    concerns.extend(programs::inspect_programs(root, settings, checks).await);
     concerns.extend(python::inspect_python(root, &settings.run.setup, checks).await);
     concerns.extend(find_shared_links(root, settings));
     concerns.extend(repository::inspect_checkout(root, checks).await);

@@ -11,7 +11,7 @@ use unstuck_world::provider;
 
 use super::python::has_module;
 use super::{CHECKS, PreflightConcern};
-use crate::settings::FILE;
+use crate::settings::{FILE, Settings};
 
 /// Folders that setup fills with programs.
 const INSTALLED: [&str; 4] = [".venv/", "venv/", "node_modules/", "vendor/"];
@@ -23,9 +23,10 @@ const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
 /// Returns a concern for each program, module or file that these commands lack.
 pub(super) async fn inspect_programs(
     root: &Path,
-    setup: &[String],
+    settings: &Settings,
     checks: &[String],
 ) -> Vec<PreflightConcern> {
+    let setup = &settings.run.setup;
     let mut found: Vec<PreflightConcern> = Vec::new();
     for (line, is_setup) in
         setup.iter().map(|line| (line, true)).chain(checks.iter().map(|line| (line, false)))
@@ -34,13 +35,27 @@ pub(super) async fn inspect_programs(
             let Some(missing) = find_missing(root, &command).await else { continue };
             // A line with alternatives may not need any of them, and setup may install what checks need.
             let certain = !is_conditional(line) && (is_setup || setup.is_empty());
-            let concern = missing.to_concern(line, certain, is_setup);
+            let place =
+                if is_setup { "run.setup in unstuck.toml" } else { name_place(settings, line) };
+            let concern = missing.to_concern(line, certain, place);
             if !found.contains(&concern) {
                 found.push(concern);
             }
         }
     }
     found
+}
+
+/// Returns the place of a check: a setting, or else the task that brings it along.
+fn name_place(settings: &Settings, check: &str) -> &'static str {
+    let validate = &settings.validate;
+    let of = [
+        (&validate.pre_commit, "validate.pre_commit in unstuck.toml"),
+        (&validate.pre_push, "validate.pre_push in unstuck.toml"),
+        (&validate.pre_pr, "validate.pre_pr in unstuck.toml"),
+    ];
+    let of = of.into_iter().find(|(checks, _)| checks.iter().any(|line| line == check));
+    of.map_or("`validate` in the task", |(_, place)| place)
 }
 
 enum MissingDependency {
@@ -55,13 +70,12 @@ enum MissingDependency {
 }
 
 impl MissingDependency {
-    fn to_concern(&self, line: &str, certain: bool, is_setup: bool) -> PreflightConcern {
-        let place = if is_setup { "run.setup" } else { "validate.pre_commit" };
+    fn to_concern(&self, line: &str, certain: bool, place: &str) -> PreflightConcern {
         let line = plain_line(line);
         let (says, todo) = match self {
             Self::Program(name) => (
                 format!("{} is not on the path, and `{line}` needs it", plain_line(name)),
-                format!("install it, or change {place} in {FILE}"),
+                format!("install it, or change {place}"),
             ),
             Self::Installed(name) => (
                 format!("{} is not there, and `{line}` needs it", plain_line(name)),
@@ -69,11 +83,11 @@ impl MissingDependency {
             ),
             Self::Module { python, module } => (
                 format!("{} has no module {module}, and `{line}` needs it", plain_line(python)),
-                format!("`{python} -m pip install {module}`, or change {place} in {FILE}"),
+                format!("`{python} -m pip install {module}`, or change {place}"),
             ),
             Self::File(name) => (
                 format!("there is no {}, and `{line}` runs it", plain_line(name)),
-                format!("write it, or change {place} in {FILE}"),
+                format!("write it, or change {place}"),
             ),
         };
         // The file may be part of the task.
@@ -150,9 +164,19 @@ mod tests {
 
     fn look(root: &Path, setup: &[&str], checks: &[&str]) -> Vec<(ConcernSeverity, String)> {
         let lines = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
+        let mut settings = Settings::default();
+        settings.run.setup = lines(setup);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let found = runtime.block_on(inspect_programs(root, &lines(setup), &lines(checks)));
+        let found = runtime.block_on(inspect_programs(root, &settings, &lines(checks)));
         found.into_iter().map(|concern| (concern.weight, concern.says)).collect()
+    }
+
+    #[test]
+    fn a_check_is_named_by_the_place_that_has_it() {
+        let mut settings = Settings::default();
+        settings.validate.pre_push = vec!["make all".to_owned()];
+        assert_eq!(name_place(&settings, "make all"), "validate.pre_push in unstuck.toml");
+        assert_eq!(name_place(&settings, "make one"), "`validate` in the task");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::time::Span;
 use unstuck_runner::{ResultFiles, ScriptCommand, ScriptPerformer};
@@ -58,7 +59,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "PHASE")]
     phase: Option<ScriptPhase>,
 
-    /// Stop waiting for an answer after this time; 0 does not wait at all
+    /// Stop waiting for an answer or a limited service after this time; 0 does not wait at all
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     max_wait: Option<Span>,
 
@@ -90,7 +91,7 @@ pub(crate) struct ExecArgs {
 }
 
 /// What becomes of a repair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RepairModeArg {
     /// Repair it, check the repair, commit it and continue
     Commit,
@@ -119,12 +120,30 @@ pub(crate) fn run(args: ExecArgs, dir: Option<&Path>) -> Result<Exit, CliError> 
     project::create_runtime()?.block_on(keep_command_alive(args, &project, dir, (input, forked)))
 }
 
-/// Formats the call that runs the same command again.
-fn render_command_line(args: &ExecArgs) -> String {
-    let name = args.name.as_deref().map(|name| format!(" --name {}", quote_word(name)));
-    let command: Vec<String> =
-        args.command.iter().map(|word| quote_word(&word.to_string_lossy())).collect();
-    format!("unstuck exec{} -- {}", name.unwrap_or_default(), command.join(" "))
+/// Formats the call that runs the same command again, with the options that decide how it is performed.
+fn render_command_line(args: &ExecArgs, dir: Option<&Path>) -> String {
+    let mut words = vec!["unstuck".to_owned()];
+    if let Some(dir) = dir {
+        words.extend(["-C".to_owned(), quote_word(&dir.to_string_lossy())]);
+    }
+    words.push("exec".to_owned());
+    let timeout = args.timeout.map(|limit| format!("{}s", limit.as_millis().div_ceil(1_000)));
+    let phase = args.phase.and_then(render_value);
+    for (option, value) in
+        [("--name", args.name.clone()), ("--timeout", timeout), ("--phase", phase)]
+    {
+        words.extend(value.into_iter().flat_map(|value| [option.to_owned(), quote_word(&value)]));
+    }
+    words.extend(args.repair.and_then(render_value).map(|how| format!("--repair={how}")));
+    words.extend(args.passthrough.then(|| "--passthrough".to_owned()));
+    words.push("--".to_owned());
+    words.extend(args.command.iter().map(|word| quote_word(&word.to_string_lossy())));
+    words.join(" ")
+}
+
+/// Returns the word of the command line for a value.
+fn render_value(value: impl ValueEnum) -> Option<String> {
+    value.to_possible_value().map(|word| word.get_name().to_owned())
 }
 
 /// Quotes a word for a shell if it needs quotes.
@@ -148,7 +167,7 @@ async fn keep_command_alive(
     let name = args.name.clone().unwrap_or_else(|| command_name(&args.command));
     // The name is stored and shown, and a command line may contain a secret.
     let name = redactor.redact_text(&name).into_owned();
-    let again = redactor.redact_text(&render_command_line(&args)).into_owned();
+    let again = redactor.redact_text(&render_command_line(&args, dir)).into_owned();
     refuse_defined(project, &name)?;
     let store = project.open_or_create_store()?;
     let repair =

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use unstuck_core::engine::{Event, QuestionId, RecordedEvent, Rule, RunId, TaskId, TaskState};
-use unstuck_core::time::Span;
+use unstuck_core::time::{Span, Time};
 use unstuck_store::Store;
 use unstuck_store::tables::QuestionRow;
 
 use crate::error::CliError;
 use crate::project::{self, LocalProject};
-use crate::render::{self, words, write_event_json, write_json_line};
+use crate::render::{self, when, words, write_event_json, write_json_line};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageFormat {
@@ -137,6 +137,17 @@ impl JobReporter {
         ));
     }
 
+    /// Reports that an account or a service is limited for longer than the maximum wait.
+    pub(super) fn report_limited(&self, until: Option<Time>) {
+        let until = until.map_or_else(String::new, |until| {
+            format!(" {}", when::render_until(until, project::now()))
+        });
+        self.write_words(&format!(
+            "the next try is possible{until}, after --max-wait. Run {} again then.",
+            self.again
+        ));
+    }
+
     pub(super) fn report_all_paused(&self) {
         self.write_words("all jobs are paused. `unstuck resume` continues them.");
     }
@@ -180,13 +191,16 @@ impl JobReporter {
             lines.push(format!("  {}", words::answer_command(id, option, question.code)));
             lines.push(format!("      {}. {}", option.label, option.description));
         }
-        lines.push(match max_wait {
-            Some(Span::ZERO) => {
-                format!("Your answer takes effect when you run {} again.", self.again)
-            }
-            Some(wait) => format!("It waits for {wait}, then ends; the answer is not lost."),
-            None => "It waits here for your answer.".to_owned(),
-        });
+        // Nothing waits for the answer to a question about a job that keeps its schedule.
+        if question.why.rule != Rule::KeepsFailing {
+            lines.push(match max_wait {
+                Some(Span::ZERO) => {
+                    format!("Your answer takes effect when you run {} again.", self.again)
+                }
+                Some(wait) => format!("It waits for {wait}, then ends; the answer is not lost."),
+                None => "It waits here for your answer.".to_owned(),
+            });
+        }
         render::write_note(&lines.join("\n"));
         Ok(true)
     }

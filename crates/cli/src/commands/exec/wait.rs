@@ -3,15 +3,18 @@
 use tokio::time::Instant;
 use unstuck_core::engine::{Event, QuestionId, RecordedEvent, TaskId, TaskState};
 use unstuck_core::fault::Code;
-use unstuck_core::time::Span;
+use unstuck_core::time::{Span, Time};
 use unstuck_runner::{HoldReason, RunnerNotice};
 
 use super::tell::JobReporter;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::project::{EndSignal, ProjectMessage, ProjectSession, sleep_until_some};
+use crate::project::{self, EndSignal, ProjectMessage, ProjectSession, sleep_until_some};
 
 const SKIPPED_EARLIER: &str = "The earlier run was skipped, as you chose; running it again.";
+
+/// Waits of this length belong to the retries of a command, whatever the maximum wait is.
+const RETRY_WAIT_MAX: Span = Span::from_secs(30);
 
 /// The outcome for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(crate) enum JobEnding {
     Paused,
     /// Another process still runs the job, and the maximum wait is over.
     Busy,
+    /// An account or a service is limited for longer than the maximum wait.
+    Limited,
     /// A signal ended this process.
     Signal(EndSignal),
 }
@@ -39,7 +44,7 @@ impl JobEnding {
             Self::Failed(code) => Exit::from_code(code),
             Self::NeedsPerson => Exit::Waiting,
             Self::Paused => Exit::Paused,
-            Self::Busy => Exit::Limited,
+            Self::Busy | Self::Limited => Exit::Limited,
             Self::Signal(signal) => signal.to_exit(),
         }
     }
@@ -76,7 +81,12 @@ pub(crate) async fn follow_until_end(
                 ProjectMessage::Notice(RunnerNotice::Gap) => followed.check_state(session).await?,
                 ProjectMessage::Notice(RunnerNotice::Left) => None,
             },
-            () = sleep_until_some(followed.patience.until) => Some(followed.patience.to_ending()),
+            () = sleep_until_some(followed.patience.until) => {
+                if followed.patience.is_limited {
+                    followed.teller.report_limited(None);
+                }
+                Some(followed.patience.to_ending())
+            }
         };
         if ending.is_some() {
             return Ok(ending);
@@ -89,12 +99,18 @@ struct PersonWait {
     told: Option<QuestionId>,
     /// Set if a person paused all jobs, and this was reported.
     is_held: bool,
+    /// Set if the wait is one for an account or a service.
+    is_limited: bool,
     until: Option<Instant>,
 }
 
 impl PersonWait {
     const fn to_ending(&self) -> JobEnding {
-        if self.is_held { JobEnding::Paused } else { JobEnding::NeedsPerson }
+        match (self.is_limited, self.is_held) {
+            (true, _) => JobEnding::Limited,
+            (false, true) => JobEnding::Paused,
+            (false, false) => JobEnding::NeedsPerson,
+        }
     }
 }
 
@@ -140,6 +156,7 @@ impl TaskFollower<'_> {
             | Event::TaskCancelled { task }
             | Event::TaskFailed { task, .. }
             | Event::TaskParked { task, .. }
+            | Event::TaskBackingOff { task, .. }
                 if *task == self.task =>
             {
                 self.check_state(session).await
@@ -149,7 +166,9 @@ impl TaskFollower<'_> {
                 self.patience = PersonWait::default();
                 self.check_state(session).await
             }
-            Event::TaskUnparked { task, .. } if *task == self.task => {
+            Event::TaskUnparked { task, .. } | Event::TaskReady { task, .. }
+                if *task == self.task =>
+            {
                 self.patience = PersonWait::default();
                 Ok(None)
             }
@@ -167,6 +186,9 @@ impl TaskFollower<'_> {
             Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(JobEnding::LeftOut),
             Some(TaskState::Failed { code }) => Some(JobEnding::Failed(code)),
             Some(TaskState::Parked { question, .. }) => self.wait_for_answer(question).await?,
+            Some(TaskState::BackingOff { until, gate, .. }) => {
+                self.wait_for_service(until, gate.is_some())
+            }
             Some(TaskState::Pending { .. } | TaskState::Running { .. }) => {
                 self.check_held(session).await?
             }
@@ -218,6 +240,22 @@ impl TaskFollower<'_> {
             self.patience.told = Some(question);
         }
         Ok(self.start_wait())
+    }
+
+    /// Waits for an account or a service as long as allowed. Short waits between two tries of a command
+    /// are not counted.
+    fn wait_for_service(&mut self, until: Option<Time>, is_at_gate: bool) -> Option<JobEnding> {
+        let max = self.max_wait?;
+        let Some(until) = until else {
+            self.patience.is_limited = true;
+            return self.start_wait();
+        };
+        let wait = until.since(project::now());
+        let is_longer = wait > max && (is_at_gate || wait > RETRY_WAIT_MAX);
+        is_longer.then(|| {
+            self.teller.report_limited(Some(until));
+            JobEnding::Limited
+        })
     }
 
     /// Starts the wait; returns the outcome if no wait is allowed.

@@ -67,7 +67,7 @@ enum JobsCommand {
     Run {
         /// Its name
         name: String,
-        /// Stop waiting for an answer after this time; 0 does not wait at all
+        /// Stop waiting for an answer or a limited service after this time; 0 does not wait at all
         #[arg(long, value_name = "TIME", value_parser = parse_span)]
         max_wait: Option<Span>,
         /// Print only errors and questions

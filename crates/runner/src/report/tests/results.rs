@@ -78,13 +78,13 @@ fn the_commits_are_those_that_landed() {
         (vec![action(Merge, MutationStatus::Applied, "")], TaskLanding::Unknown),
         (vec![action(Push, MutationStatus::Applied, COMMIT)], TaskLanding::Unknown),
         (
-            vec![action(Merge, MutationStatus::Applied, crate::build::NOTHING_MERGED)],
+            vec![action(Merge, MutationStatus::Applied, crate::build::NOTHING_CHANGED)],
             TaskLanding::Unchanged,
         ),
         (
             vec![
                 action(Merge, MutationStatus::Applied, COMMIT),
-                action(Merge, MutationStatus::Applied, crate::build::NOTHING_MERGED),
+                action(Merge, MutationStatus::Applied, crate::build::NOTHING_CHANGED),
                 action(Merge, MutationStatus::Applied, OTHER),
             ],
             TaskLanding::Commits { ids: vec![COMMIT.to_owned(), OTHER.to_owned()] },
