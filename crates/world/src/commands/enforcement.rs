@@ -58,14 +58,27 @@ impl NetworkIsolation {
         if WallLayers::detect().bubblewrap.is_some() {
             return Self::Bubblewrap;
         }
-        let closed = Wall { network: Connections::Closed(Vec::new()), ..Wall::default() };
-        if closed.try_out().network != EnforcementLevel::NotPossible {
-            return Self::Landlock;
+        let closed = Wall {
+            writable: Some(Vec::new()),
+            network: Connections::Closed(Vec::new()),
+            ..Wall::default()
+        };
+        match Self::choose(closed.try_out()) {
+            Some(chosen) => chosen,
+            None if Self::Unshare.can_run().await => Self::Unshare,
+            None => Self::NotPossible,
         }
-        if Self::Unshare.can_run().await {
-            return Self::Unshare;
+    }
+
+    /// Returns the isolation without bubblewrap, or `None` if the machine enforces no sandbox.
+    /// `unshare` would replace the sandbox, so its rules about files take precedence over a closed
+    /// network.
+    const fn choose(held: WallEnforcement) -> Option<Self> {
+        match (held.network, held.files) {
+            (EnforcementLevel::NotPossible, EnforcementLevel::NotPossible) => None,
+            (EnforcementLevel::NotPossible, _) => Some(Self::NotPossible),
+            _ => Some(Self::Landlock),
         }
-        Self::NotPossible
     }
 
     /// Applies this network access to the sandbox of a command. `unshare` cannot create its
@@ -112,5 +125,21 @@ impl NetworkIsolation {
         command.args(arguments).arg("true").kill_on_drop(true);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         matches!(timeout(TRY_MAX, command.status()).await, Ok(Ok(status)) if status.success())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // B53: a sandbox that holds files is not given up for a closed network.
+    #[test]
+    fn rules_about_files_come_before_a_closed_network() {
+        let held =
+            |files, network| WallEnforcement { files, network, ..WallEnforcement::default() };
+        let (full, none) = (EnforcementLevel::Fully, EnforcementLevel::NotPossible);
+        assert_eq!(NetworkIsolation::choose(held(full, full)), Some(NetworkIsolation::Landlock));
+        assert_eq!(NetworkIsolation::choose(held(full, none)), Some(NetworkIsolation::NotPossible));
+        assert_eq!(NetworkIsolation::choose(held(none, none)), None);
     }
 }

@@ -20,11 +20,16 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{Terminal, style, wrap_text};
+use crate::settings::Provider;
 
 const ATTACK_MAX: Duration = Duration::from_secs(10);
 /// The remedy for missing namespaces.
 const INSTALL: &str = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`) and allow \
      unprivileged user namespaces";
+
+/// The note for Codex on a machine without namespaces.
+const OWN_SANDBOX: &str = "Without bubblewrap, Codex itself works in its own sandbox instead. These \
+     attacks show what holds for your checks, hooks and actions.";
 
 #[derive(Debug, Serialize)]
 struct AttackResult {
@@ -45,6 +50,9 @@ struct SandboxReport<'a> {
     attacks: &'a [AttackResult],
     #[serde(skip_serializing_if = "Option::is_none")]
     todo: Option<&'static str>,
+    /// What the attacks do not say about the agent of the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 pub(super) fn run_attacks(
@@ -61,7 +69,10 @@ pub(super) fn run_attacks(
     let (wall, attacks) = tried?;
     let held = attacks.iter().all(|tried| tried.held);
     let todo = (!held && !wall.namespaces).then_some(INSTALL);
-    let report = SandboxReport { held, wall, attacks: &attacks, todo };
+    let provider = project.settings()?.settings.agent.provider;
+    let has_own_sandbox = provider == Some(Provider::CodexCli) && !wall.namespaces;
+    let note = has_own_sandbox.then_some(OWN_SANDBOX);
+    let report = SandboxReport { held, wall, attacks: &attacks, todo, note };
     terminal
         .write_result(json, &report, |out| write_attacks(out, &report, terminal.line_width()))?;
     Ok(if held { Exit::Done } else { Exit::Config })
@@ -173,7 +184,7 @@ fn write_attacks(
     report: &SandboxReport<'_>,
     line_width: usize,
 ) -> io::Result<()> {
-    let SandboxReport { held, attacks, todo, .. } = *report;
+    let SandboxReport { held, attacks, todo, note, .. } = *report;
     let width = attacks.iter().map(|tried| tried.attack.len()).max().unwrap_or_default();
     for AttackResult { attack, tries, held, by } in attacks {
         let (mark, look) = if *held { ("✔", style::HINT) } else { ("✘", style::ERROR) };
@@ -192,5 +203,6 @@ fn write_attacks(
             format!("{through} of {} attacks got through → {todo}", attacks.len())
         }
     };
-    writeln!(out, "\n{}", wrap_text(&verdict, 0, line_width))
+    writeln!(out, "\n{}", wrap_text(&verdict, 0, line_width))?;
+    note.map_or(Ok(()), |note| writeln!(out, "{}", wrap_text(note, 0, line_width)))
 }
