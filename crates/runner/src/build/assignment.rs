@@ -136,8 +136,8 @@ impl BuildContext {
         allowed: &BTreeSet<String>,
         environment: &mut Vec<(OsString, OsString)>,
     ) -> Result<(), Fault> {
-        let path = search_path(environment).to_owned();
-        let home = home_folder(environment).map(OsStr::to_owned);
+        let path = find_variable(environment, "PATH").unwrap_or_default().to_owned();
+        let home = find_variable(environment, "HOME").map(OsStr::to_owned);
         let listed = &self.settings.allowed;
         let permitted =
             |what: &str| listed.iter().chain(allowed).any(|command| command.starts_with(what));
@@ -228,15 +228,13 @@ impl BuildContext {
     }
 }
 
-/// Returns the search path of an environment.
-pub(super) fn search_path(environment: &[(OsString, OsString)]) -> &OsStr {
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    path.map_or(OsStr::new(""), |(_, value)| value)
-}
-
-pub(super) fn home_folder(environment: &[(OsString, OsString)]) -> Option<&OsStr> {
-    let home = environment.iter().find(|(name, _)| name == "HOME");
-    home.map(|(_, value)| value.as_os_str())
+/// Returns the value of a variable.
+pub(super) fn find_variable<'a>(
+    environment: &'a [(OsString, OsString)],
+    name: &str,
+) -> Option<&'a OsStr> {
+    let found = environment.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_os_str())
 }
 
 /// Returns the whole prompt.

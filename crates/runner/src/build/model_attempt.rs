@@ -9,7 +9,7 @@ use unstuck_world::commands::{CommandEnforcement, CommandEnvironment, CommandPol
 use unstuck_world::tool::{ToolContext, Toolbox};
 use unstuck_world::workspace::Workspace;
 
-use super::assignment::{SupervisorLink, home_folder, search_path};
+use super::assignment::{SupervisorLink, find_variable};
 use super::attempt::AttemptWork;
 use super::context::BuildContext;
 use super::sandbox::AgentNetwork;
@@ -69,10 +69,10 @@ impl BuildContext {
         let run = order.effect.run;
         let all = &self.task_environment(order);
         let shims = self.create_shims(order, |shims| {
-            let path = search_path(all);
+            let path = find_variable(all, "PATH").unwrap_or_default();
             shims.refusing_mutators(path, |_| false)?.refusing_never(
                 path,
-                home_folder(all),
+                find_variable(all, "HOME"),
                 &self.command_denylist(),
             )
         })?;

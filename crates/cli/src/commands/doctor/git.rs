@@ -80,7 +80,7 @@ async fn check_repository(git: &Git) -> Result<DoctorFinding, Fault> {
     Ok(DoctorFinding::good(
         REPOSITORY,
         short.map_or_else(
-            || "on no branch; builds start from the commit that is checked out".to_owned(),
+            || "builds start from the commit that is checked out".to_owned(),
             |name| format!("on {}", words::plain_line(name)),
         ),
     ))

@@ -180,11 +180,18 @@ pub(crate) fn run(args: &RunArgs, context: CommandContext<'_>) -> Result<Exit, C
         }
         let workers = BuildWorkers::create(&project, resolved).await?.with_options(options);
         let plan = workers.complete_plan(tasks)?;
+        let concerns = match workers.check_plan(&plan).await {
+            Err(error) if args.dry => {
+                render::write_note(&format!("unstuck: nothing would begin: {error}"));
+                Vec::new()
+            }
+            checked => checked?,
+        };
+        for concern in concerns {
+            render::write_note(&format!("unstuck: {}", concern.to_line()));
+        }
         if args.dry {
             return show_plan(&workers, &plan, args.follow.json, terminal);
-        }
-        for concern in workers.check_plan(&plan).await? {
-            render::write_note(&format!("unstuck: {}", concern.to_line()));
         }
         if let Some(line) = workers.missing_remote().await? {
             render::write_note(&format!("unstuck: {line}"));
