@@ -125,19 +125,21 @@ impl Wall {
             let path = strip_random_letters(line, path);
             DeniedPath { place: self.place_to_allow(&path), path, hidden: false, warned }
         };
-        let named = self.paths_in_line(line, directory).filter_map(|path| match find_cover(covers, &path) {
-            Some((_, PathCover::Hidden)) if path.exists() && !writes => Some(read(path)),
-            Some((_, PathCover::Hidden)) => {
-                // Behind the wall the parent folder does not exist either.
-                let is_kept = refused || writes && path.parent().is_some_and(Path::exists);
-                (is_kept && is_writable_by_operator(&path)).then(|| written(path))
-            }
-            Some((at, PathCover::Private(folder))) => {
-                is_left_outside(at, folder, &path).then(|| read(path))
-            }
-            Some((_, PathCover::Writable)) => None,
-            Some((_, PathCover::Readable)) | None => {
-                (refused && is_writable_by_operator(&path)).then(|| written(path))
+        let named = self.paths_in_line(line, directory).filter_map(|path| {
+            match find_cover(covers, &path) {
+                Some((_, PathCover::Hidden)) if path.exists() && !writes => Some(read(path)),
+                Some((_, PathCover::Hidden)) => {
+                    // Behind the wall the parent folder does not exist either.
+                    let is_kept = refused || writes && path.parent().is_some_and(Path::exists);
+                    (is_kept && is_writable_by_operator(&path)).then(|| written(path))
+                }
+                Some((at, PathCover::Private(folder))) => {
+                    is_left_outside(at, folder, &path).then(|| read(path))
+                }
+                Some((_, PathCover::Writable)) => None,
+                Some((_, PathCover::Readable)) | None => {
+                    (refused && is_writable_by_operator(&path)).then(|| written(path))
+                }
             }
         });
         // A shell names itself first: `/bin/bash: line 1: PATH: …`.
@@ -320,7 +322,10 @@ mod tests {
             (format!("open {at}/out/c.o: Read-only file system"), Some("out")),
             (format!("open {at}/c.o: Read-only file system"), Some("c.o")),
             (format!("/bin/bash: line 1: {at}/c.o: Read-only file system"), Some("c.o")),
-            (format!("mv: cannot move '{at}/out/c.o' to '{at}/d.o': Permission denied"), Some("d.o")),
+            (
+                format!("mv: cannot move '{at}/out/c.o' to '{at}/d.o': Permission denied"),
+                Some("d.o"),
+            ),
             (format!("open {at}/repo/.own/t0/x: Permission denied"), None),
         ];
         for (said, expected) in cases {
