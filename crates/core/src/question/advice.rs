@@ -334,6 +334,11 @@ const fn paused_advice(reason: Reason) -> (Decision, &'static str) {
             "If the task is still worth it, let me continue. I ask again when that amount is \
              spent.",
         ),
+        Reason::BudgetSpent { span: BudgetSpan::Day } => (
+            Decision::Continue,
+            "If what is left is still worth it, let me continue. I ask again when that amount is \
+             spent, and on another day.",
+        ),
         Reason::BudgetSpent { .. } => (
             Decision::Continue,
             "If what is left is still worth it, let me continue. I ask again when that amount is \

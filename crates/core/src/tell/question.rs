@@ -108,7 +108,10 @@ fn raised_before(state: &State, question: &Question, span: BudgetSpan) -> Amount
     };
     match span {
         BudgetSpan::Task => task.map_or(Amount::ZERO, |task| task.raised),
-        BudgetSpan::Build | BudgetSpan::Day => build.map_or(Amount::ZERO, |build| build.raised),
+        BudgetSpan::Build => build.map_or(Amount::ZERO, |build| build.raised),
+        BudgetSpan::Day => {
+            build.and_then(|build| build.raised_day).map_or(Amount::ZERO, |raised| raised.more)
+        }
     }
 }
 
