@@ -11,7 +11,9 @@ use std::time::Duration;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::text_rules::{self, OutputClassification, OutputNames};
-use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
+use unstuck_core::fault::{
+    CommandEnd, Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool,
+};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Span;
 
@@ -112,11 +114,8 @@ pub fn derive_fault(ended: &ProcessResult, source: &str, command: &str) -> Optio
         ProcessEnd::Exited(status) => Some(exit_fault(ended, status, source, command)),
         ProcessEnd::Signalled(signal) => {
             let crash = Crash { exit: None, signal: Some(signal) };
-            Some(Fault::tool_crash(
-                source,
-                format!("{command} was ended by signal {signal}"),
-                crash,
-            ))
+            let message = format!("{command} was ended by signal {signal}");
+            Some(with_command(Fault::tool_crash(source, message, crash), command, None))
         }
         ProcessEnd::TimedOut { which, limit } => {
             let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
@@ -219,7 +218,14 @@ fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::from_output(code, place, &text, Some(status));
     let kind = add_names(add_facts(Kind::bare(code), status, command), &output);
-    Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).with_rule(rule, signature)
+    let fault = Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX));
+    with_command(fault.with_rule(rule, signature), command, Some(status))
+}
+
+/// Adds the command to a fault whose context has no field for it.
+fn with_command(fault: Fault, command: &str, exit: Option<i32>) -> Fault {
+    let command = Some(command.to_owned());
+    fault.with_command_end(CommandEnd { command, exit, output: String::new() })
 }
 
 /// Adds the account or the host to the fault, as far as the output names it.
@@ -268,4 +274,28 @@ pub(crate) fn add_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
         _ => {}
     }
     kind
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::fault::Code;
+
+    use super::*;
+
+    fn fault_of(how: ProcessEnd, said: &str) -> Fault {
+        let mut output = OutputExcerpt::with_limit(MESSAGE_BYTES_MAX);
+        output.push(said.as_bytes());
+        let ended = ProcessResult { how, output, duration: Duration::ZERO, leftovers_ended: 0 };
+        derive_fault(&ended, "job", "sh sync.sh").unwrap()
+    }
+
+    #[test]
+    fn a_fault_of_any_kind_names_its_command() {
+        let rejected = fault_of(ProcessEnd::Exited(1), " ! [rejected] main -> main (fetch first)");
+        assert_eq!(rejected.code(), Code::GitConflict);
+        let end = rejected.ended.unwrap();
+        assert_eq!((end.command.as_deref(), end.exit), (Some("sh sync.sh"), Some(1)));
+        let killed = fault_of(ProcessEnd::Signalled(9), "").ended.unwrap();
+        assert_eq!((killed.command.as_deref(), killed.exit), (Some("sh sync.sh"), None));
+    }
 }
