@@ -128,6 +128,12 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
         ),
         QuestionKind::Ok => permission_advice(code, asked.risk, asked.what.is_some()),
         QuestionKind::Choice if asked.is_passing() => transient_advice(code),
+        QuestionKind::Choice
+            if asked.rejected_push
+                && matches!(reason, Reason::RepairBudgetExhausted { repairs: 0 }) =>
+        {
+            (Decision::TryAgain, "Please get the commits of the remote, then let me run it again.")
+        }
         QuestionKind::Choice if asked.work == Work::Job => script_advice(code, reason),
         QuestionKind::Choice | QuestionKind::Happened => choice_advice(code, reason),
         QuestionKind::Ours => (

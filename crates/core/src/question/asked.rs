@@ -59,6 +59,8 @@ pub struct QuestionFacts<'a> {
     pub why: Option<&'a str>,
     /// `true` if the task's own words lead to that change.
     pub is_expected: bool,
+    /// `true` if git did not accept a push, because the remote has commits that are not here.
+    pub rejected_push: bool,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// The question of the agent itself.
@@ -142,6 +144,7 @@ impl<'a> QuestionFacts<'a> {
             kept: None,
             why: None,
             is_expected: false,
+            rejected_push: false,
             whole_change: None,
             agent_question: None,
             answered_before: None,

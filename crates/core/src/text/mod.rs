@@ -23,7 +23,7 @@ pub use obstacle::{
     Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_step, slow_step,
 };
 pub use output::push_refusal;
-pub(crate) use output::{failure_reason, missing_program, telling_line};
+pub(crate) use output::{failure_reason, is_rejected_push, missing_program, telling_line};
 pub(crate) use say::work_noun;
 pub use say::{
     capitalize_first, count_noun, count_tasks, join_parts, number_word, quote_title, span_words,
