@@ -148,6 +148,8 @@ fn add_check(evidence: &mut Evidence, of: &Validation) {
     evidence.exit = of.exit;
     evidence.output = last_lines(&of.output);
     let failing = CheckFailures::from_output(of.output.as_bytes(), "");
+    let total = failing.tests.len();
+    evidence.failing_tests_total = (total > FAILING_TESTS_MAX).then_some(total);
     evidence.failing_tests = failing.tests.into_iter().take(FAILING_TESTS_MAX).collect();
 }
 
@@ -250,6 +252,24 @@ pub(super) fn whole_change(question: &Question) -> String {
 mod tests {
     use super::*;
     use crate::fault::{GitOperation, Logic};
+
+    #[test]
+    fn a_list_of_failing_tests_says_how_many_it_leaves_out() {
+        let named = |number: usize| {
+            let lines = (0..number).map(|at| format!("--- FAIL: TestCase{at} (0.00s)\n"));
+            let output = lines.collect::<String>() + "FAIL\n";
+            let mut evidence = Evidence::default();
+            add_check(&mut evidence, &Validation { output, ..Validation::default() });
+            evidence
+        };
+        let evidence = named(50);
+        assert_eq!(evidence.failing_tests.len(), FAILING_TESTS_MAX);
+        assert_eq!(evidence.failing_tests_total, Some(50));
+        let entries = evidence.entries();
+        let tests = entries.iter().find(|entry| entry.label == "Failing tests").unwrap();
+        assert_eq!(tests.lines.last().unwrap(), "and 30 more");
+        assert_eq!(named(FAILING_TESTS_MAX).failing_tests_total, None);
+    }
 
     #[test]
     fn the_command_of_a_stated_failure_is_shown_with_its_last_lines() {
