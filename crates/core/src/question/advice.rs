@@ -109,7 +109,9 @@ fn account_advice(code: Code, account: &str) -> Option<String> {
         Code::AuthExpired => format!("log in to {account} again"),
         Code::AuthMissing => format!("add the key or password for {account}"),
         Code::ToolAccessDenied => format!("give this account the permission for it at {account}"),
-        Code::ToolQuota => format!("change the plan at {account} or wait for the limit to clear"),
+        Code::ToolQuota => {
+            format!("add credit or change the plan at {account}, or wait for the limit to clear")
+        }
         _ => return None,
     })
 }
@@ -229,7 +231,8 @@ const fn hands_advice(code: Option<Code>) -> &'static str {
              tell me to try again."
         }
         Code::ToolQuota => {
-            "Please change the plan or wait for the limit to clear, then tell me to try again."
+            "Please add credit or change the plan, or wait for the limit to clear. Then tell me to \
+             try again."
         }
         Code::PreconditionMissing => {
             "Please create what is missing or tell the task where it is, then tell me to try again."

@@ -168,7 +168,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::ToolQuota => {
             return capitalize_first(&format!(
-                "{account} has reached a limit, or needs another plan."
+                "{account} has reached a limit, or needs more credit or another plan."
             ));
         }
         Code::ToolMissing => return named("a program that the work needs is not installed"),
