@@ -14,6 +14,7 @@ mod output;
 mod say;
 mod service;
 mod verbatim;
+mod wait;
 mod words;
 
 pub use bounded::strip_escapes;
@@ -32,3 +33,4 @@ pub use service::{agent_service, provider_display_name, service_at, service_of_v
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quote_words, verbatim_line,
 };
+pub use wait::{parse_requested_wait, requested_wait};

@@ -12,9 +12,10 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::text_rules::{self, OutputClassification, OutputNames};
 use unstuck_core::fault::{
-    CommandEnd, Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool,
+    Code, CommandEnd, Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool,
 };
 use unstuck_core::signature::Signature;
+use unstuck_core::text::requested_wait;
 use unstuck_core::time::Span;
 
 use super::deadlines::Deadline;
@@ -219,7 +220,11 @@ fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -
     let signature = Signature::from_output(code, place, &text, Some(status));
     let kind = add_names(add_facts(Kind::bare(code), status, command), &output);
     let fault = Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX));
-    with_command(fault.with_rule(rule, signature), command, Some(status))
+    let fault = with_command(fault.with_rule(rule, signature), command, Some(status));
+    match requested_wait(&text).filter(|_| code == Code::ToolRateLimit) {
+        Some(wait) => fault.with_retry_after(wait),
+        None => fault,
+    }
 }
 
 /// Adds the command to a fault whose context has no field for it.
@@ -278,8 +283,6 @@ pub(crate) fn add_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use unstuck_core::fault::Code;
-
     use super::*;
 
     fn fault_of(how: ProcessEnd, said: &str) -> Fault {
@@ -287,6 +290,19 @@ mod tests {
         output.push(said.as_bytes());
         let ended = ProcessResult { how, output, duration: Duration::ZERO, leftovers_ended: 0 };
         derive_fault(&ended, "job", "sh sync.sh").unwrap()
+    }
+
+    #[test]
+    fn a_wait_that_an_output_asks_for_belongs_to_a_rate_limit() {
+        let limited = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\n\r\n\
+            curl: (22) The requested URL returned error: 429";
+        let fault = fault_of(ProcessEnd::Exited(22), limited);
+        assert_eq!(
+            (fault.code(), fault.retry_after),
+            (Code::ToolRateLimit, Some(Span::from_secs(5)))
+        );
+        let wrong = fault_of(ProcessEnd::Exited(1), "wrong password, try again in 5s");
+        assert_eq!(wrong.retry_after, None);
     }
 
     #[test]
