@@ -10,7 +10,6 @@ use unstuck_core::engine::{
 };
 use unstuck_core::fault::{Fault, RateLimit};
 use unstuck_core::plan::{GateKey, Plan, TaskSpec};
-use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
 use unstuck_runner::{EffectRequest, EffectResult, Performer};
 use unstuck_store::tables::TaskRow;
@@ -84,10 +83,7 @@ impl Performer for Limited {
     async fn perform_effect(&self, _: EffectRequest, _: CancellationToken) -> Option<EffectResult> {
         let fault = Fault::provider_rate_limit("agent", "429", RateLimit::default());
         let fault = Arc::new(fault.with_retry_after(Span::from_mins(30)));
-        Some(EffectResult {
-            outcome: EffectOutcome::Failed { fault, approach: None },
-            spent: Amount::ZERO,
-        })
+        Some(EffectResult::from(EffectOutcome::Failed { fault, approach: None }))
     }
 
     async fn reap_leftovers(&self, _tasks: &[TaskId]) {}

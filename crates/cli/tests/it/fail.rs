@@ -85,6 +85,9 @@ fn the_code_that_a_script_states_beats_what_it_wrote() {
         stage.run_exec(&["--name", "sync", "--max-wait", "0"], &script).exits(3);
         let run = &stage.runs("sync")[0];
         assert_eq!(run.fault.as_ref().unwrap().code().as_str(), code);
+        let evidence = stage.question().evidence;
+        assert!(evidence.command.is_some() && evidence.exit.is_some(), "{evidence:?}");
+        assert!(evidence.output.contains("connection refused"), "{evidence:?}");
         assert_eq!(serde_json::to_value(run.status).unwrap(), status, "{code}");
     }
 }

@@ -305,7 +305,7 @@ impl Performer for Scripted {
             }
             _ => Amount::ZERO,
         };
-        Some(EffectResult { outcome, spent })
+        Some(EffectResult::new(outcome, spent))
     }
 
     async fn reap_leftovers(&self, _tasks: &[TaskId]) {}

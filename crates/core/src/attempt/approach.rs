@@ -24,6 +24,8 @@ use super::mask::one_line;
 
 /// Maximum length of an approach's summary, in characters.
 pub const SUMMARY_CHARS_MAX: usize = 300;
+/// The summary of an attempt that changed nothing and said nothing.
+pub(crate) const CHANGED_NOTHING: &str = "changed nothing";
 /// Maximum number of files and of commands named in a summary that Unstuck makes itself.
 const NAMED_MAX: usize = 3;
 /// Maximum length of a command in such a summary, in characters.
@@ -100,7 +102,7 @@ fn summarize_observed(change: &DiffChange, actions: &[AgentAction], worktree: &s
     ran.truncate(NAMED_MAX);
     let named = change.files.len().min(NAMED_MAX);
     let changed = match change.files_changed {
-        0 => "changed nothing".to_owned(),
+        0 => CHANGED_NOTHING.to_owned(),
         all => format!(
             "changed {}",
             join_with_more(&change.files[..named], (all as usize).saturating_sub(named))

@@ -19,6 +19,7 @@ mod shell;
 mod stuck;
 
 pub use action::{ACTION_CHARS_MAX, ActionOutcome, AgentAction, Observation, ToolKind};
+pub(crate) use approach::CHANGED_NOTHING;
 pub use approach::{Approach, SUMMARY_CHARS_MAX, approach_digest};
 pub use diff::{DiffChange, DiffReader, FILE_CHARS_MAX, FILES_MAX, diff_digest};
 pub use hasher::Digest;

@@ -94,6 +94,15 @@ impl BuildState {
     }
 }
 
+/// The amount by which the operator raised the budget of a day for one build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RaisedDay {
+    /// The day for which it holds.
+    pub day: u64,
+    /// The additional amount.
+    pub more: Amount,
+}
+
 /// An execution of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
@@ -150,6 +159,9 @@ pub struct Build {
     pub reserved: Amount,
     /// Amount by which the operator raised the budget.
     pub raised: Amount,
+    /// Amount by which the operator raised the budget of a day for this build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised_day: Option<RaisedDay>,
     /// The fault that kept the build from continuing at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Arc<Fault>>,
@@ -181,8 +193,17 @@ impl Build {
             spent: Amount::ZERO,
             reserved: Amount::ZERO,
             raised: Amount::ZERO,
+            raised_day: None,
             failure: None,
         }
+    }
+
+    /// Returns the amount by which the operator raised the budget of a day. A clock that was set
+    /// back does not take it away.
+    pub fn raised_on(&self, day: u64) -> Amount {
+        self.raised_day
+            .filter(|raised| day <= raised.day)
+            .map_or(Amount::ZERO, |raised| raised.more)
     }
 
     /// Returns the number of tasks with this standing.

@@ -28,8 +28,8 @@ pub(super) fn task_budgets(
     let task = state.task(id)?;
     let build = state.build(task.build)?;
     let own = task.spec.overrides.budget.unwrap_or(budget.per_task);
-    let is_today = budget.day_number(now) <= state.day.number;
-    let spent_today = if is_today { state.day.spent } else { Amount::ZERO };
+    let day = budget.day_number(now);
+    let spent_today = if day <= state.day.number { state.day.spent } else { Amount::ZERO };
     Some([
         TaskBudget {
             span: BudgetSpan::Task,
@@ -43,7 +43,7 @@ pub(super) fn task_budgets(
         },
         TaskBudget {
             span: BudgetSpan::Day,
-            cap: budget.per_day,
+            cap: budget.per_day.raised_by(build.raised_on(day)),
             used: spent_today.saturating_add(state.day.reserved),
         },
     ])

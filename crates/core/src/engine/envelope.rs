@@ -133,7 +133,10 @@ impl Event {
             | Self::Waking { build }
             | Self::BaseJudged { build, .. }
             | Self::LimitRaised {
-                raised: Raised::Questions { build, .. } | Raised::Build { build, .. },
+                raised:
+                    Raised::Questions { build, .. }
+                    | Raised::Build { build, .. }
+                    | Raised::Day { build, .. },
             } => EventIds { build: Some(*build), ..EventIds::default() },
 
             Self::JobDefined { task, .. }

@@ -67,6 +67,15 @@ pub enum Raised {
         /// The additional amount.
         more: Amount,
     },
+    /// The budget of a day, for one build.
+    Day {
+        /// The build.
+        build: BuildId,
+        /// The day for which it is raised.
+        day: u64,
+        /// The additional amount.
+        more: Amount,
+    },
     /// The budget of a task.
     Task {
         /// The task.

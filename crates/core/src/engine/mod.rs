@@ -61,7 +61,7 @@ mod transition;
 mod why;
 
 pub use apart::Exclusivity;
-pub use build::{Build, BuildState};
+pub use build::{Build, BuildState, RaisedDay};
 pub use caps::{BudgetLeft, budget_left};
 pub use checked::{CHECK_CHARS_MAX, CHECKS_LISTED_MAX, Check, CheckVerdict, Checked, RedCheck};
 pub use command::{Command, CommandIssuer, CommandRejection, Wish};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{BuildId, MutationId, QuestionId, TaskId};
 use super::why::Why;
 use crate::attempt::Approach;
-use crate::fault::{Code, Fault};
+use crate::fault::{BudgetSpan, Code, Fault, Kind};
 use crate::question::QuestionKind;
 use crate::signature::Signature;
 use crate::time::Time;
@@ -85,6 +85,12 @@ impl Question {
     /// Returns the code of the fault that led to the question, if any.
     pub fn code(&self) -> Option<Code> {
         self.fault.as_ref().map(|fault| fault.code())
+    }
+
+    /// Returns whether the question is about the budget of a day.
+    pub(super) fn is_about_day(&self) -> bool {
+        let kind = self.fault.as_deref().map(|fault| &fault.kind);
+        matches!(kind, Some(Kind::BudgetExhausted(of)) if of.span == BudgetSpan::Day)
     }
 }
 

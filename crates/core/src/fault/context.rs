@@ -289,6 +289,22 @@ pub struct Repeated {
     pub attempt: u32,
 }
 
+/// The end of a command that failed, for a fault whose context has no field for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct CommandEnd {
+    /// The command line, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Exit code, if the command exited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// The last lines of the output, if the message of the fault does not have them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+
         $constructor:ident $variant:ident($context:ident) $tag:literal:
@@ -303,6 +319,34 @@ macro_rules! kinds {
             /// Creates a failure of which only the code is known, as when a script states it.
             pub fn bare(code: Code) -> Self {
                 match code { $(Code::$variant => Self::$variant(<$context>::default()),)+ }
+            }
+
+            /// Returns the command and its exit code, as far as the context names them.
+            pub fn command_end(&self) -> CommandEnd {
+                let (command, exit) = match self {
+                    Self::EnvConnection(of)
+                    | Self::EnvTimeout(of)
+                    | Self::EnvDns(of)
+                    | Self::EnvUnavailable(of)
+                    | Self::EnvRegistry(of)
+                    | Self::EnvDiskFull(of)
+                    | Self::ToolRateLimit(of)
+                    | Self::ToolAccessDenied(of)
+                    | Self::ToolQuota(of)
+                    | Self::ToolMissing(of)
+                    | Self::ToolConfig(of) => (of.command.as_ref(), of.exit),
+                    Self::AuthInvalid(of) | Self::AuthExpired(of) | Self::AuthMissing(of) => {
+                        (of.command.as_ref(), of.exit)
+                    }
+                    Self::LogicError(of) | Self::LogicBadInput(of) => (of.step.as_ref(), of.exit),
+                    Self::OperationTimeout(of) if !of.operation.is_empty() => {
+                        (Some(&of.operation), None)
+                    }
+                    Self::ToolCrash(of) => (None, of.exit),
+                    Self::GitLocked(of) | Self::GitConflict(of) => (None, of.exit),
+                    _ => (None, None),
+                };
+                CommandEnd { command: command.cloned(), exit, output: String::new() }
             }
 
             /// Returns the code without the context.

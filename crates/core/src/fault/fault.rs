@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::context::{
-    Auth, BudgetSpent, Config, Crash, Files, GitOperation, Http, Input, Internal, Kind, Limit,
-    Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated, Timeout, Tool,
+    Auth, BudgetSpent, CommandEnd, Config, Crash, Files, GitOperation, Http, Input, Internal, Kind,
+    Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated, Timeout, Tool,
     Validation,
 };
 use crate::code::{Category, Class, Code, ErrorType, Origin, with_fault_table};
@@ -61,6 +61,8 @@ pub struct Fault {
     pub resets_at: Option<Time>,
     /// The message of the underlying error.
     pub cause: Option<String>,
+    /// The end of the command that failed, if the context has no field for it.
+    pub ended: Option<Box<CommandEnd>>,
     /// The way the code was determined.
     pub classified_by: ClassifiedBy,
     /// The identity of the error: equal for two occurrences of the same one.
@@ -81,6 +83,7 @@ impl Fault {
             retry_after: None,
             resets_at: None,
             cause: None,
+            ended: None,
             classified_by: ClassifiedBy::Typed,
             signature,
         }
@@ -119,6 +122,22 @@ impl Fault {
     pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
+    }
+
+    /// Sets the end of the command that failed, unless the context names the command.
+    #[must_use]
+    pub fn with_command_end(mut self, end: CommandEnd) -> Self {
+        if self.kind.command_end().command.is_none() {
+            self.ended = Some(Box::new(end));
+        }
+        self
+    }
+
+    /// Adds the command, the exit code and the output of `ended`, the fault of the script that stated this one.
+    #[must_use]
+    pub fn with_end_of(&self, ended: &Self) -> Self {
+        let known = ended.ended.as_deref().cloned().unwrap_or_else(|| ended.kind.command_end());
+        self.clone().with_command_end(CommandEnd { output: ended.message.clone(), ..known })
     }
 
     /// Sets the wait that the remote side asked for.
@@ -308,6 +327,8 @@ struct FaultJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     resets_at_ms: Option<Time>,
     cause: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<&'a CommandEnd>,
     classified_by: String,
     signature: Signature,
 }
@@ -337,6 +358,8 @@ struct StoredFault {
     #[serde(default)]
     cause: Option<String>,
     #[serde(default)]
+    ended: Option<Box<CommandEnd>>,
+    #[serde(default)]
     classified_by: String,
     signature: Signature,
 }
@@ -356,6 +379,7 @@ impl Serialize for Fault {
             retry_after_ms: self.retry_after,
             resets_at_ms: self.resets_at,
             cause: self.cause.as_deref(),
+            ended: self.ended.as_deref(),
             classified_by: self.classified_by.to_string(),
             signature: self.signature,
         }
@@ -374,6 +398,7 @@ impl<'de> Deserialize<'de> for Fault {
             retry_after: read.retry_after_ms,
             resets_at: read.resets_at_ms,
             cause: read.cause,
+            ended: read.ended,
             classified_by: ClassifiedBy::parse(&read.classified_by),
             signature: read.signature,
         })

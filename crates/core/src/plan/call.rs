@@ -197,11 +197,12 @@ pub fn render_command_line(program: &str, arguments: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the first web address in a line, without its query.
+/// Returns the first web address in a line, without its query and without the signs of a shell that follow it.
 pub(super) fn find_address(line: &str) -> Option<String> {
     let start = ["https://", "http://"].iter().filter_map(|scheme| line.find(scheme)).min()?;
-    let address = line[start..].split(|c: char| c.is_whitespace() || "'\"?#".contains(c)).next()?;
-    Some(address.to_owned())
+    let ends = |c: char| c.is_whitespace() || "'\"?#|<>`".contains(c);
+    let address = line[start..].split(ends).next()?;
+    Some(address.trim_end_matches([';', '&', ')']).to_owned())
 }
 
 #[cfg(test)]
@@ -243,5 +244,21 @@ mod tests {
         let spec: MutationSpec = serde_json::from_str(r#"{"key":"a","kind":"http"}"#).unwrap();
         assert_eq!(spec.call, None);
         assert!(!serde_json::to_string(&spec).unwrap().contains("call"));
+    }
+
+    #[test]
+    fn an_address_ends_before_the_signs_of_a_shell() {
+        for (line, address) in [
+            ("curl -X POST http://a:1/shop/order-7; exit $?", "http://a:1/shop/order-7"),
+            ("(curl https://a/x) && echo", "https://a/x"),
+            ("curl https://a/x|tee out", "https://a/x"),
+            ("echo `curl https://a/x`", "https://a/x"),
+            ("curl https://a/x>out", "https://a/x"),
+            ("curl https://a/x& wait", "https://a/x"),
+            ("curl https://a/b&c/d;v=1/e", "https://a/b&c/d;v=1/e"),
+            ("curl 'https://a/x?q=1'", "https://a/x"),
+        ] {
+            assert_eq!(find_address(line).as_deref(), Some(address), "{line}");
+        }
     }
 }

@@ -109,7 +109,9 @@ fn account_advice(code: Code, account: &str) -> Option<String> {
         Code::AuthExpired => format!("log in to {account} again"),
         Code::AuthMissing => format!("add the key or password for {account}"),
         Code::ToolAccessDenied => format!("give this account the permission for it at {account}"),
-        Code::ToolQuota => format!("change the plan at {account} or wait for the limit to clear"),
+        Code::ToolQuota => {
+            format!("add credit or change the plan at {account}, or wait for the limit to clear")
+        }
         _ => return None,
     })
 }
@@ -128,6 +130,12 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
         ),
         QuestionKind::Ok => permission_advice(code, asked.risk, asked.what.is_some()),
         QuestionKind::Choice if asked.is_passing() => transient_advice(code),
+        QuestionKind::Choice
+            if asked.rejected_push
+                && matches!(reason, Reason::RepairBudgetExhausted { repairs: 0 }) =>
+        {
+            (Decision::TryAgain, "Please get the commits of the remote, then let me run it again.")
+        }
         QuestionKind::Choice if asked.work == Work::Job => script_advice(code, reason),
         QuestionKind::Choice | QuestionKind::Happened => choice_advice(code, reason),
         QuestionKind::Ours => (
@@ -223,7 +231,8 @@ const fn hands_advice(code: Option<Code>) -> &'static str {
              tell me to try again."
         }
         Code::ToolQuota => {
-            "Please change the plan or wait for the limit to clear, then tell me to try again."
+            "Please add credit or change the plan, or wait for the limit to clear. Then tell me to \
+             try again."
         }
         Code::PreconditionMissing => {
             "Please create what is missing or tell the task where it is, then tell me to try again."
@@ -333,6 +342,11 @@ const fn paused_advice(reason: Reason) -> (Decision, &'static str) {
             Decision::Continue,
             "If the task is still worth it, let me continue. I ask again when that amount is \
              spent.",
+        ),
+        Reason::BudgetSpent { span: BudgetSpan::Day } => (
+            Decision::Continue,
+            "If what is left is still worth it, let me continue. I ask again when that amount is \
+             spent, and on another day.",
         ),
         Reason::BudgetSpent { .. } => (
             Decision::Continue,

@@ -1,6 +1,7 @@
 //! The facts a question is made from: plain values, no engine types; and the sentences about the attempts before it.
 
 use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Reason, Risk};
+use crate::attempt::CHANGED_NOTHING;
 use crate::fault::{Class, Code, Work};
 use crate::text::{
     VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
@@ -59,6 +60,8 @@ pub struct QuestionFacts<'a> {
     pub why: Option<&'a str>,
     /// `true` if the task's own words lead to that change.
     pub is_expected: bool,
+    /// `true` if git did not accept a push, because the remote has commits that are not here.
+    pub rejected_push: bool,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// The question of the agent itself.
@@ -142,6 +145,7 @@ impl<'a> QuestionFacts<'a> {
             kept: None,
             why: None,
             is_expected: false,
+            rejected_push: false,
             whole_change: None,
             agent_question: None,
             answered_before: None,
@@ -301,12 +305,15 @@ fn attempt_line(work: Work, attempt: &TriedAttempt<'_>, again: bool) -> String {
         Work::Job => "Repair",
     };
     let ended = failure_phrase(attempt.code, again);
+    // These words are no words of the agent.
+    let summary = Some(attempt.summary).filter(|summary| *summary != CHANGED_NOTHING);
     let did = match (attempt.files_changed, attempt.commands) {
+        (0, 0) if summary.is_none() => Some(CHANGED_NOTHING.to_owned()),
         (0, 0) => None,
         (0, commands) => Some(format!("ran {}", count_noun(commands, "command", "commands"))),
         (files, _) => Some(format!("changed {}", count_noun(files, "file", "files"))),
     };
-    match (quote_words(attempt.summary, VALUE_CHARS_MAX), did) {
+    match (summary.and_then(|summary| quote_words(summary, VALUE_CHARS_MAX)), did) {
         (None, None) => format!("{tried} {number}: {ended}."),
         (None, Some(did)) => format!("{tried} {number} {did} and {ended}."),
         (Some(summary), None) => format!("{tried} {number}: {summary}. Then {ended}."),

@@ -35,6 +35,9 @@ pub struct Evidence {
     /// The failed tests, if the output names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing_tests: Vec<String>,
+    /// The number of failed tests, if more failed than are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing_tests_total: Option<usize>,
     /// The files concerned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -183,7 +186,7 @@ impl Evidence {
         add("Request", split_lines(self.request.as_deref()), true);
         add("Exit status", self.exit.iter().map(i32::to_string).collect(), false);
         add("Output", split_lines(Some(&self.output)), true);
-        add("Failing tests", self.failing_tests.clone(), true);
+        add("Failing tests", self.failing_test_lines(), true);
         add("Files", self.paths.clone(), true);
         add("Host", split_lines(self.host.as_deref()), true);
         add("Asked by", self.asked_by.iter().map(AskedBy::render_line).collect(), false);
@@ -193,6 +196,14 @@ impl Evidence {
         add("Approaches", self.approach_lines(), false);
         add("Change", self.diff.iter().flat_map(DiffFacts::render_lines).collect(), false);
         entries
+    }
+
+    /// Returns the failed tests by name, and the number of those that are not listed.
+    fn failing_test_lines(&self) -> Vec<String> {
+        let total = self.failing_tests_total.unwrap_or_default();
+        let more = total.saturating_sub(self.failing_tests.len());
+        let more = (more > 0).then(|| format!("and {more} more"));
+        self.failing_tests.iter().cloned().chain(more).collect()
     }
 
     /// Returns each approach with its failure, and the total number of failures if that is larger.

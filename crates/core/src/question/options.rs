@@ -76,6 +76,12 @@ pub struct RaisedLimit {
     pub in_all: String,
 }
 
+/// Says how much a build may spend once its budget or that of the day is raised.
+fn describe_raised_build(span: BudgetSpan, amount: &str) -> String {
+    let until = if span == BudgetSpan::Day { " today" } else { "" };
+    format!("The build continues and may spend {amount}{until}.")
+}
+
 impl RaisedLimit {
     /// Formats `$0.15 more ($0.20 in all)`.
     fn render_line(&self) -> String {
@@ -375,7 +381,7 @@ impl OptionsContext<'_> {
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
                 format!("I continue{} and may spend {amount}.", self.scope_phrase())
             }
-            Reason::BudgetSpent { .. } => format!("The build continues and may spend {amount}."),
+            Reason::BudgetSpent { span } => describe_raised_build(span, &amount),
             _ => format!("I continue as before{}.", self.scope_phrase()),
         }
     }
@@ -391,7 +397,7 @@ impl OptionsContext<'_> {
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
                 format!("I continue{} and may spend {amount}.", self.scope_phrase())
             }
-            Reason::BudgetSpent { .. } => format!("The build continues and may spend {amount}."),
+            Reason::BudgetSpent { span } => describe_raised_build(span, &amount),
             _ => format!("I continue{} with a higher limit.", self.scope_phrase()),
         }
     }

@@ -125,6 +125,9 @@ fn a_first_occurrence_says_nothing_about_attempts() {
     };
     let text = build_text(&asked);
     assert_eq!(text.attempts, ["Approach 1: the account refused the key."]);
+    let observed = [TriedAttempt { summary: "changed nothing", ..attempts[0] }];
+    let observed = build_text(&QuestionFacts { attempts: &observed, ..asked });
+    assert_eq!(observed.attempts, ["Approach 1 changed nothing and the account refused the key."]);
     for word in ["three", "four", "3", "4", "tried", "times"] {
         assert!(!text.problem.contains(word), "{}", text.problem);
     }

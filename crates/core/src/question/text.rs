@@ -190,6 +190,7 @@ impl ProblemText<'_> {
                     check_ended: asked.check_ended,
                     kept: asked.kept,
                     why: asked.why,
+                    rejected_push: asked.rejected_push,
                     again: asked.reason.is_repeated(),
                 };
                 let said = describe_obstacle(code, &about);

@@ -318,6 +318,7 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
                 "You raised the number of questions that may be open.".to_owned()
             }
             Raised::Build { .. } => "You raised the budget of the build.".to_owned(),
+            Raised::Day { .. } => "You raised the budget of the day for the build.".to_owned(),
             Raised::Task { .. } => format!("You raised the budget of {name}."),
         },
     }

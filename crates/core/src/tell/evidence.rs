@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::engine::{ActionFacts, Question, Rule, State, Subject, Task, Tried};
 use crate::failing::CheckFailures;
-use crate::fault::{Auth, BudgetSpent, Code, Fault, Files, Kind, Permission, Tool, Validation};
+use crate::fault::{
+    Auth, BudgetSpent, Code, CommandEnd, Fault, Files, Kind, Permission, Tool, Validation,
+};
 use crate::policy::Amount;
 use crate::question::{
     ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, RAISE_TIMES,
@@ -124,6 +126,21 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         Kind::LogicRepeatedApproach(_) => {}
         _ => evidence.output = last_lines(&fault.message),
     }
+    if let Some(end) = &fault.ended {
+        add_command_end(evidence, end);
+    }
+}
+
+/// Copies the end of a command whose fault has no field for it.
+fn add_command_end(evidence: &mut Evidence, end: &CommandEnd) {
+    evidence.command = evidence.command.take().or_else(|| end.command.clone());
+    evidence.exit = evidence.exit.or(end.exit);
+    let output = last_lines(&end.output);
+    if output.contains(&evidence.output) {
+        evidence.output = output;
+    } else if !output.is_empty() {
+        evidence.output = last_lines(&format!("{output}\n{}", evidence.output));
+    }
 }
 
 fn add_check(evidence: &mut Evidence, of: &Validation) {
@@ -131,6 +148,8 @@ fn add_check(evidence: &mut Evidence, of: &Validation) {
     evidence.exit = of.exit;
     evidence.output = last_lines(&of.output);
     let failing = CheckFailures::from_output(of.output.as_bytes(), "");
+    let total = failing.tests.len();
+    evidence.failing_tests_total = (total > FAILING_TESTS_MAX).then_some(total);
     evidence.failing_tests = failing.tests.into_iter().take(FAILING_TESTS_MAX).collect();
 }
 
@@ -226,5 +245,55 @@ pub(super) fn whole_change(question: &Question) -> String {
     match branch.filter(|_| question.why.rule == Rule::RepairProposed) {
         Some(branch) => format!("git diff HEAD...{branch}"),
         None => format!("unstuck inbox diff {}", question.id.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{GitOperation, Logic};
+
+    #[test]
+    fn a_list_of_failing_tests_says_how_many_it_leaves_out() {
+        let named = |number: usize| {
+            let lines = (0..number).map(|at| format!("--- FAIL: TestCase{at} (0.00s)\n"));
+            let output = lines.collect::<String>() + "FAIL\n";
+            let mut evidence = Evidence::default();
+            add_check(&mut evidence, &Validation { output, ..Validation::default() });
+            evidence
+        };
+        let evidence = named(50);
+        assert_eq!(evidence.failing_tests.len(), FAILING_TESTS_MAX);
+        assert_eq!(evidence.failing_tests_total, Some(50));
+        let entries = evidence.entries();
+        let tests = entries.iter().find(|entry| entry.label == "Failing tests").unwrap();
+        assert_eq!(tests.lines.last().unwrap(), "and 30 more");
+        assert_eq!(named(FAILING_TESTS_MAX).failing_tests_total, None);
+    }
+
+    #[test]
+    fn the_command_of_a_stated_failure_is_shown_with_its_last_lines() {
+        for code in Code::ALL {
+            let stated = Fault::new(Kind::bare(*code), "script", "it logged us out");
+            let logic = Logic { step: Some("sh orders.sh".to_owned()), exit: Some(77) };
+            let said = "page 3\nunstuck: it logged us out";
+            let stated = stated.with_end_of(&Fault::logic_error("job", said, logic));
+            let mut evidence = Evidence::default();
+            add_fault_facts(&mut evidence, &stated);
+            assert_eq!(evidence.command.as_deref(), Some("sh orders.sh"), "{code}");
+            assert_eq!((evidence.exit, evidence.output.as_str()), (Some(77), said), "{code}");
+            let written = serde_json::to_string(&stated).unwrap();
+            assert_eq!(serde_json::from_str::<Fault>(&written).unwrap(), stated);
+        }
+        let end = CommandEnd {
+            command: Some("git push".to_owned()),
+            exit: Some(1),
+            ..Default::default()
+        };
+        let fault = Fault::git_conflict("job", "! [rejected]", GitOperation::default());
+        let mut evidence = Evidence::default();
+        add_fault_facts(&mut evidence, &fault.with_command_end(end));
+        assert_eq!((evidence.command.as_deref(), evidence.exit), (Some("git push"), Some(1)));
+        assert_eq!(evidence.output, "! [rejected]");
     }
 }

@@ -11,7 +11,8 @@ use crate::question::{
     operator_text as operator,
 };
 use crate::text::{
-    agent_service, missing_program, provider_display_name, service_at, service_of_variable,
+    agent_service, is_rejected_push, missing_program, provider_display_name, service_at,
+    service_of_variable,
 };
 use crate::time::{Span, Time};
 
@@ -81,6 +82,7 @@ fn with_question_facts<T>(
         kept: hints.kept,
         why: hints.why,
         is_expected: hints.is_expected,
+        rejected_push: hints.rejected_push,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
@@ -108,7 +110,10 @@ fn raised_before(state: &State, question: &Question, span: BudgetSpan) -> Amount
     };
     match span {
         BudgetSpan::Task => task.map_or(Amount::ZERO, |task| task.raised),
-        BudgetSpan::Build | BudgetSpan::Day => build.map_or(Amount::ZERO, |build| build.raised),
+        BudgetSpan::Build => build.map_or(Amount::ZERO, |build| build.raised),
+        BudgetSpan::Day => {
+            build.and_then(|build| build.raised_day).map_or(Amount::ZERO, |raised| raised.more)
+        }
     }
 }
 
@@ -270,6 +275,7 @@ struct QuestionHints<'a> {
     kept: Option<&'a str>,
     why: Option<&'a str>,
     is_expected: bool,
+    rejected_push: bool,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -343,6 +349,9 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
                 }
                 _ => QuestionHints::default(),
             }
+        }
+        Some(Kind::GitConflict(_)) => {
+            QuestionHints { rejected_push: is_rejected_push(message), ..QuestionHints::default() }
         }
         Some(Kind::OperationTimeout(of)) => QuestionHints::from_name(&of.operation),
         Some(Kind::LogicError(of)) => {

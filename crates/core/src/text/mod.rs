@@ -14,6 +14,7 @@ mod output;
 mod say;
 mod service;
 mod verbatim;
+mod wait;
 mod words;
 
 pub use bounded::strip_escapes;
@@ -23,7 +24,7 @@ pub use obstacle::{
     Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_step, slow_step,
 };
 pub use output::push_refusal;
-pub(crate) use output::{failure_reason, missing_program, telling_line};
+pub(crate) use output::{failure_reason, is_rejected_push, missing_program, telling_line};
 pub(crate) use say::work_noun;
 pub use say::{
     capitalize_first, count_noun, count_tasks, join_parts, number_word, quote_title, span_words,
@@ -32,3 +33,4 @@ pub use service::{agent_service, provider_display_name, service_at, service_of_v
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quote_words, verbatim_line,
 };
+pub use wait::{parse_requested_wait, requested_wait};

@@ -25,6 +25,8 @@ pub struct Obstacle<'a> {
     pub kept: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
+    /// `true` if git did not accept a push, because the remote has commits that are not here.
+    pub rejected_push: bool,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -108,6 +110,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::GitPushFailed => "I could not push the finished work.",
         Code::GitLocked => "another program has locked the project.",
+        Code::GitConflict if about.rejected_push => {
+            "the remote has commits that are not here yet, so git did not accept the push."
+        }
         Code::GitConflict => "this work and other work change the same lines in different ways.",
         Code::GitRevertFailed => "I could not revert a change, so I left the work as it is.",
         Code::PermissionSkipDenied => {
@@ -163,7 +168,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::ToolQuota => {
             return capitalize_first(&format!(
-                "{account} has reached a limit, or needs another plan."
+                "{account} has reached a limit, or needs more credit or another plan."
             ));
         }
         Code::ToolMissing => return named("a program that the work needs is not installed"),

@@ -49,6 +49,12 @@ pub fn push_refusal(output: &str) -> Option<String> {
     reason.map(str::to_owned)
 }
 
+/// Returns whether git reports that the remote has commits that are not here.
+pub(crate) fn is_rejected_push(output: &str) -> bool {
+    const REASONS: [&str; 3] = ["(fetch first)", "(non-fast-forward)", "Updates were rejected"];
+    REASONS.iter().any(|reason| output.contains(reason))
+}
+
 /// Converts a line of `git push --porcelain` (`!`, the two names and the reason, separated by tabs) to the
 /// form that people know: `! [rejected] main -> main (fetch first)`.
 fn render_for_people(line: &str) -> Option<String> {
@@ -137,6 +143,8 @@ fn after_place(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Code;
+    use crate::text::{Obstacle, describe_obstacle};
 
     #[test]
     fn shells_name_the_program_that_is_missing() {
@@ -235,5 +243,19 @@ mod tests {
         ] {
             assert_eq!(failure_reason(output, &[test.to_owned()]), reason, "{output}");
         }
+    }
+
+    #[test]
+    fn a_push_that_git_does_not_accept_is_no_conflict_of_lines() {
+        let rejected =
+            " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs";
+        let conflict = "CONFLICT (content): Merge conflict in a.rs";
+        assert!(is_rejected_push(rejected) && !is_rejected_push(conflict));
+        let said = |rejected_push| {
+            let about = Obstacle { rejected_push, ..Obstacle::default() };
+            describe_obstacle(Code::GitConflict, &about)
+        };
+        assert!(said(true).ends_with("so git did not accept the push."), "{}", said(true));
+        assert!(said(false).contains("the same lines"), "{}", said(false));
     }
 }

@@ -545,3 +545,16 @@ fn what_is_framed_numbered_quoted_or_logged_is_heard() {
         assert_eq!(reading.code, code, "{text}: {}", reading.rule);
     }
 }
+
+#[test]
+fn used_up_credit_says_more_than_the_status_beside_it() {
+    for (said, code) in [
+        ("Error code: 429 - {'error': {'type': 'insufficient_quota'}}", Code::ToolQuota),
+        ("HTTP 429: Your credit balance is too low to access the API.", Code::ToolQuota),
+        ("status 429: billing_hard_limit_reached", Code::ToolQuota),
+        ("Error code: 429 - You exceeded your current quota", Code::ToolRateLimit),
+        ("Error code: 429 - {'error': {'type': 'rate_limit_exceeded'}}", Code::ToolRateLimit),
+    ] {
+        assert_eq!(classify_output(said.as_bytes()).code, code, "{said}");
+    }
+}

@@ -148,12 +148,9 @@ impl BuildContext {
         {
             let fault = Arc::new(denied);
             let approach = Some(Arc::new(approach));
-            return Ok(Some(EffectResult {
-                outcome: EffectOutcome::Failed { fault, approach },
-                spent,
-            }));
+            return Ok(Some(EffectResult::new(EffectOutcome::Failed { fault, approach }, spent)));
         }
-        Ok(Some(EffectResult { outcome: attempt_outcome(end, approach), spent }))
+        Ok(Some(EffectResult::new(attempt_outcome(end, approach), spent)))
     }
 
     /// Runs the checks before the first paid call, and reports those that are red.

@@ -12,13 +12,14 @@ use unstuck_core::fault::{Auth, Fault, Missing};
 use unstuck_core::plan::{Call, CommandCall, MutationSpec, PullRequest};
 use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::connector::command;
-use unstuck_world::egress::{EgressPolicy, EgressProxy, ReachSetting};
+use unstuck_world::egress::{EgressPolicy, ReachSetting};
 use unstuck_world::process::{Connections, Launch, ProcessDeadlines, Wall};
 use unstuck_world::tool::{
     ActionPermit, ActionReach, DeclarationPolicy, find_changed_code, shell_lines,
 };
 use unstuck_world::workspace::ProjectRepository;
 
+use super::action_fence::ActionFence;
 use super::context::BuildContext;
 use super::scope_check::join_path_names;
 use super::settings::TaskWorker;
@@ -52,11 +53,11 @@ impl BuildContext {
                 .perform_request(call, &self.make_idempotency_key(mutation))
                 .await),
             Call::Command(wanted) => {
-                let (launch, _egress) =
+                let (launch, fence) =
                     self.prepare_command_launch(order, mutation, (wanted, &permitted)).await?;
-                let results = &self.settings.results;
-                Ok(command::perform_command(launch, "command", |told| results.keep_result(told))
-                    .await)
+                let keep = |told: &[u8]| self.settings.results.keep_result(told);
+                let outcome = command::perform_command(launch, "command", keep).await;
+                Ok(self.explain_outcome(order, &fence, outcome).await)
             }
         }
     }
@@ -66,10 +67,11 @@ impl BuildContext {
         let (mutation, call) = require_recorded_call(order)?;
         let reach = self.permit_action(order, mutation).await?.probe;
         if let Some(probe) = &mutation.spec.look_up {
-            let (launch, _egress) = self.prepare_launch(order, mutation, &reach).await?;
+            let (launch, fence) = self.prepare_launch(order, mutation, &reach).await?;
             let never = tokio_util::sync::CancellationToken::new();
             let told = run_probe_command(launch, probe, &self.settings.results, &never).await;
-            return Ok(told.unwrap_or(EffectOutcome::CannotTell { said: None }));
+            let told = told.unwrap_or(EffectOutcome::CannotTell { said: None });
+            return Ok(self.explain_outcome(order, &fence, told).await);
         }
         match call {
             Call::PullRequest(wanted) => {
@@ -87,13 +89,13 @@ impl BuildContext {
 
     /// Returns the launch of a program in the task's worktree, with the key of an action. An action
     /// that an agent declared runs in the sandbox, with the variables of all commands and those
-    /// that were allowed. The [`EgressProxy`] keeps its connections open until it is dropped.
+    /// that were allowed. The [`ActionFence`] keeps its connections open until it is dropped.
     async fn prepare_launch(
         &self,
         order: &EffectRequest,
         mutation: &Mutation,
         reach: &ActionReach,
-    ) -> Result<(Launch, Option<EgressProxy>), Fault> {
+    ) -> Result<(Launch, ActionFence), Fault> {
         let mut shell = self.task_shell(order);
         let workspace = self.open_workspace(order).await?;
         let mut egress = None;
@@ -110,13 +112,14 @@ impl BuildContext {
                 (shell, egress) = self.open_shell_with_egress(order, &policy, shell).await?;
             }
         }
+        let fence = ActionFence::new(reach, &shell.wall, egress);
         let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "");
         launch.inherits_environment = shell.inherits_environment;
         launch.environment = shell.environment;
         launch.wall = shell.wall;
         let key = OsString::from(self.make_idempotency_key(mutation));
         launch.environment.push((IDEMPOTENCY_KEY.into(), Some(key)));
-        Ok((launch, egress))
+        Ok((launch, fence))
     }
 
     async fn prepare_command_launch(
@@ -124,8 +127,8 @@ impl BuildContext {
         order: &EffectRequest,
         mutation: &Mutation,
         (wanted, permitted): (&CommandCall, &ActionPermit),
-    ) -> Result<(Launch, Option<EgressProxy>), Fault> {
-        let (mut launch, egress) = self.prepare_launch(order, mutation, &permitted.call).await?;
+    ) -> Result<(Launch, ActionFence), Fault> {
+        let (mut launch, fence) = self.prepare_launch(order, mutation, &permitted.call).await?;
         launch.program = wanted.program.clone().into();
         launch.arguments = wanted.arguments.iter().map(Into::into).collect();
         launch.deadlines = ProcessDeadlines {
@@ -141,7 +144,7 @@ impl BuildContext {
             })?;
             launch.environment.push((variable.into(), Some(secret.expose().into())));
         }
-        Ok((launch, egress))
+        Ok((launch, fence))
     }
 
     /// Returns the access that an action has. An action of the plan is always permitted; one that

@@ -126,7 +126,6 @@ impl BuildContext {
     pub(crate) async fn send_remark(&self, order: &EffectRequest, text: &str) {
         let text = self.settings.redactor.redact_text(text).into();
         let note = Command::Note { effect: order.effect.id, note: RunNote::Remarked { text } };
-        // Fails for an action that is being performed, which has no run.
         if let Err(error) = self.decider.submit_command(note).await {
             tracing::debug!(%error, "no receiver for a remark");
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{Command, RunNote};
 use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
 use unstuck_world::agent::AgentAssignment;
-use unstuck_world::egress::{EgressPolicy, EgressProxy, JAVA_OPTIONS};
+use unstuck_world::egress::{EgressPolicy, EgressProxy, JAVA_OPTIONS, RefusedTarget};
 use unstuck_world::process::Wall;
 use unstuck_world::workspace::Shell;
 
@@ -103,31 +103,55 @@ impl BuildContext {
     }
 }
 
-/// Adds the connections that the proxy refused to the fault of a command. A refused host is not an
-/// outage: the operator has to allow it.
-pub(super) fn explain_refused_hosts(mut fault: Fault, egress: Option<&EgressProxy>) -> Fault {
-    let refused = egress.map(EgressProxy::list_refusals).unwrap_or_default();
-    let lines: Vec<String> = refused
-        .iter()
-        .take(NOTED_MAX)
-        .map(|refused| format!("[{}]", refused.render_sentence()))
-        .collect();
-    if lines.is_empty() {
-        return fault;
+/// The connections that the sandbox of a command refused.
+pub(super) struct Refusals {
+    /// The first of them, or the setting that would allow them.
+    pub(super) target: String,
+    /// A line for each, with the setting that would allow it.
+    pub(super) lines: Vec<String>,
+}
+
+impl Refusals {
+    /// Returns the connections that a proxy refused; `None` if it refused none.
+    pub(super) fn of_proxy(egress: &EgressProxy) -> Option<Self> {
+        let refused = egress.list_refusals();
+        let target = refused.first()?.target.clone();
+        let refused = refused.iter().take(NOTED_MAX);
+        Some(Self { target, lines: refused.map(RefusedTarget::render_sentence).collect() })
     }
-    let said = format!("{}\n{}", fault.message.trim_end(), lines.join("\n"));
+
+    /// Formats the lines in brackets, as they follow an output.
+    pub(super) fn render(&self) -> String {
+        let lines: Vec<String> = self.lines.iter().map(|line| format!("[{line}]")).collect();
+        lines.join("\n")
+    }
+}
+
+/// Adds the connections that the proxy refused to the fault of a command.
+pub(super) fn explain_refused_hosts(fault: Fault, egress: Option<&EgressProxy>) -> Fault {
+    match egress.and_then(Refusals::of_proxy) {
+        Some(refused) => add_refusals(fault, &refused),
+        None => fault,
+    }
+}
+
+/// Adds refused connections to the fault of a command. A refused host is not an outage: the
+/// operator has to allow it.
+pub(super) fn add_refusals(mut fault: Fault, refused: &Refusals) -> Fault {
+    let lines = refused.render();
+    let said = format!("{}\n{lines}", fault.message.trim_end());
     if let Kind::ValidationPreCommit(context)
     | Kind::ValidationPrePush(context)
     | Kind::ValidationPrePr(context) = &mut fault.kind
     {
-        context.output = format!("{}\n{}", context.output.trim_end(), lines.join("\n"));
+        context.output = format!("{}\n{lines}", context.output.trim_end());
         return fault;
     }
     let is_outage =
         fault.category() == Category::Environment && fault.error_type() == ErrorType::Network;
     // Setup commands have a question of their own.
     if is_outage && fault.code() != Code::EnvDiskFull && !fault.is_setup_failure() {
-        let what = refused[0].target.clone();
+        let what = refused.target.clone();
         return Fault::precondition_missing(fault.source, said, Missing { what });
     }
     Fault { message: said, ..fault }

@@ -7,6 +7,7 @@
 //!
 //! Design: `docs/design/build.md`.
 
+mod action_fence;
 mod actions;
 mod agent_follower;
 mod assignment;

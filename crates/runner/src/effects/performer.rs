@@ -97,6 +97,10 @@ pub struct EffectResult {
     /// The cost of the effect.
     #[serde(default)]
     pub spent: Amount,
+    /// The command line of a script that exited with 0, redacted: the evidence if it has done what
+    /// its phase does not allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// The set of effects that a worker performs.
@@ -164,9 +168,16 @@ impl PerformScope {
     }
 }
 
+impl EffectResult {
+    /// Creates the result of an effect that cost `spent`.
+    pub const fn new(outcome: EffectOutcome, spent: Amount) -> Self {
+        Self { outcome, spent, command: None }
+    }
+}
+
 impl From<EffectOutcome> for EffectResult {
     fn from(outcome: EffectOutcome) -> Self {
-        Self { outcome, spent: Amount::ZERO }
+        Self::new(outcome, Amount::ZERO)
     }
 }
 

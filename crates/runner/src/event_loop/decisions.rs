@@ -8,7 +8,7 @@ use unstuck_core::engine::{
     Command, CommandRejection, Effect, EffectChange, EffectId, EffectKind, ProgressReport,
     RecordedEvent, Task, decide, requested_effects,
 };
-use unstuck_core::fault::{Fault, RunFailure};
+use unstuck_core::fault::{Code, CommandEnd, Fault, RunFailure};
 use unstuck_core::tell;
 use unstuck_store::{
     Answer, Batch, Checkpoint, StoreError, StoredConversation, crash, serialize_snapshot,
@@ -16,7 +16,7 @@ use unstuck_store::{
 
 use super::handle::{CommandError, CommandReply, DurableDecision, RunnerNotice};
 use super::runner::{DecisionStep, PendingDecision, Runner};
-use crate::effects::{EffectRequest, EffectResult};
+use crate::effects::{EffectRequest, EffectResult, failed_outcome};
 
 impl Runner {
     /// Starts an effect, unless another project found its account limited.
@@ -30,9 +30,21 @@ impl Runner {
 
     pub(super) fn settle_effect(&mut self, effect: EffectId, report: EffectResult) {
         crash::crash_point();
-        let command = Command::Settle { effect, outcome: report.outcome, spent: report.spent };
+        let EffectResult { outcome, spent, command } = report;
+        let broken = command.and_then(|command| self.find_phase_violation(effect, command));
+        let outcome = broken.map_or(outcome, failed_outcome);
+        let command = Command::Settle { effect, outcome, spent };
         let result = Some(command.clone());
         self.decide_command(command, result, None);
+    }
+
+    /// Returns the fault of a script that exited with 0 although it has done what its phase does
+    /// not allow.
+    fn find_phase_violation(&self, effect: EffectId, command: String) -> Option<Fault> {
+        let task = self.state.task(self.state.effect(effect)?.task)?;
+        let blamed = self.state.run(task.state.run()?)?.blamed.as_deref()?;
+        let end = CommandEnd { command: Some(command), exit: Some(0), output: String::new() };
+        (blamed.code() == Code::LogicPhaseViolation).then(|| blamed.clone().with_command_end(end))
     }
 
     /// Decides a command. `result` is a copy of the command if it has to survive a failed write.

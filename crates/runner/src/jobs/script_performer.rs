@@ -301,7 +301,9 @@ impl ScriptContext {
             Some(fault) => failed_outcome(redact_fault(&self.script.redactor, &fault)),
         };
         let time_ms = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
-        Some(EffectResult { outcome, spent: Amount { time_ms, ..Amount::ZERO } })
+        let command = (outcome == EffectOutcome::Done)
+            .then(|| self.script.redactor.redact_text(&command).into_owned());
+        Some(EffectResult { outcome, spent: Amount { time_ms, ..Amount::ZERO }, command })
     }
 
     async fn start_process(

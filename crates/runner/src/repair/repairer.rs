@@ -100,7 +100,7 @@ impl ScriptRepairer {
             Ok(branch) => EffectOutcome::Repaired { approach, branch: branch.map(Arc::from) },
             Err(fault) => self.failed_repair(order, fault, approach),
         };
-        Some(EffectResult { outcome, spent })
+        Some(EffectResult::new(outcome, spent))
     }
 
     /// Lets an agent work, checks its work, and commits it.
@@ -116,18 +116,18 @@ impl ScriptRepairer {
             return Some(Err(Box::new(failed_outcome(fault).into())));
         }
         let told = wording::make_agent_request(order, &self.command, start);
-        let EffectResult { outcome, spent } =
+        let EffectResult { outcome, spent, .. } =
             self.shared.perform_attempt(&told, start, stop).await?;
         let approach = match outcome {
             EffectOutcome::Attempted { approach } => approach,
-            outcome => return Some(Err(Box::new(EffectResult { outcome, spent }))),
+            outcome => return Some(Err(Box::new(EffectResult::new(outcome, spent)))),
         };
         let proved = Box::pin(self.check_repair(order, &approach));
         let outcome = match stop.run_until_cancelled(proved).await? {
             Ok(commit) => return Some(Ok((CommittedRepair::new(&commit, approach), spent))),
             Err(fault) => self.failed_repair(order, fault, approach),
         };
-        Some(Err(Box::new(EffectResult { outcome, spent })))
+        Some(Err(Box::new(EffectResult::new(outcome, spent))))
     }
 
     /// Checks the allowed paths, runs the checks, and commits.

@@ -10,7 +10,7 @@ use super::listener::{EgressProxy, EgressSettings};
 use super::own_servers::is_own_server;
 use super::reach::{EgressDestinations, EgressReach, ReachEntry, ReachSetting};
 use super::variables::{LoopbackRoute, ProxyAddress};
-use crate::process::{Connections, PortForward, Wall, WallLayers};
+use crate::process::{Connections, PortForward, Wall};
 use crate::provider::Proxies;
 
 /// The network policy of agents, checks or setup commands.
@@ -66,7 +66,7 @@ impl EgressPolicy {
         wall: &mut Wall,
         environment: &mut Vec<(OsString, OsString)>,
     ) -> io::Result<Option<EgressProxy>> {
-        let is_enclosed = wall.writable.is_some() && WallLayers::detect().bubblewrap.is_some();
+        let is_enclosed = wall.is_enclosed();
         let ProxiedEgress { settings, relays, loopback } = match self {
             Self::Open => return Ok(None),
             Self::Closed => {

@@ -11,8 +11,11 @@ use std::time::Duration;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::text_rules::{self, OutputClassification, OutputNames};
-use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
+use unstuck_core::fault::{
+    Code, CommandEnd, Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool,
+};
 use unstuck_core::signature::Signature;
+use unstuck_core::text::requested_wait;
 use unstuck_core::time::Span;
 
 use super::deadlines::Deadline;
@@ -112,11 +115,8 @@ pub fn derive_fault(ended: &ProcessResult, source: &str, command: &str) -> Optio
         ProcessEnd::Exited(status) => Some(exit_fault(ended, status, source, command)),
         ProcessEnd::Signalled(signal) => {
             let crash = Crash { exit: None, signal: Some(signal) };
-            Some(Fault::tool_crash(
-                source,
-                format!("{command} was ended by signal {signal}"),
-                crash,
-            ))
+            let message = format!("{command} was ended by signal {signal}");
+            Some(with_command(Fault::tool_crash(source, message, crash), command, None))
         }
         ProcessEnd::TimedOut { which, limit } => {
             let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
@@ -219,7 +219,18 @@ fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::from_output(code, place, &text, Some(status));
     let kind = add_names(add_facts(Kind::bare(code), status, command), &output);
-    Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).with_rule(rule, signature)
+    let fault = Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX));
+    let fault = with_command(fault.with_rule(rule, signature), command, Some(status));
+    match requested_wait(&text).filter(|_| code == Code::ToolRateLimit) {
+        Some(wait) => fault.with_retry_after(wait),
+        None => fault,
+    }
+}
+
+/// Adds the command to a fault whose context has no field for it.
+fn with_command(fault: Fault, command: &str, exit: Option<i32>) -> Fault {
+    let command = Some(command.to_owned());
+    fault.with_command_end(CommandEnd { command, exit, output: String::new() })
 }
 
 /// Adds the account or the host to the fault, as far as the output names it.
@@ -268,4 +279,39 @@ pub(crate) fn add_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
         _ => {}
     }
     kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault_of(how: ProcessEnd, said: &str) -> Fault {
+        let mut output = OutputExcerpt::with_limit(MESSAGE_BYTES_MAX);
+        output.push(said.as_bytes());
+        let ended = ProcessResult { how, output, duration: Duration::ZERO, leftovers_ended: 0 };
+        derive_fault(&ended, "job", "sh sync.sh").unwrap()
+    }
+
+    #[test]
+    fn a_wait_that_an_output_asks_for_belongs_to_a_rate_limit() {
+        let limited = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\n\r\n\
+            curl: (22) The requested URL returned error: 429";
+        let fault = fault_of(ProcessEnd::Exited(22), limited);
+        assert_eq!(
+            (fault.code(), fault.retry_after),
+            (Code::ToolRateLimit, Some(Span::from_secs(5)))
+        );
+        let wrong = fault_of(ProcessEnd::Exited(1), "wrong password, try again in 5s");
+        assert_eq!(wrong.retry_after, None);
+    }
+
+    #[test]
+    fn a_fault_of_any_kind_names_its_command() {
+        let rejected = fault_of(ProcessEnd::Exited(1), " ! [rejected] main -> main (fetch first)");
+        assert_eq!(rejected.code(), Code::GitConflict);
+        let end = rejected.ended.unwrap();
+        assert_eq!((end.command.as_deref(), end.exit), (Some("sh sync.sh"), Some(1)));
+        let killed = fault_of(ProcessEnd::Signalled(9), "").ended.unwrap();
+        assert_eq!((killed.command.as_deref(), killed.exit), (Some("sh sync.sh"), None));
+    }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -156,6 +157,8 @@ pub(super) struct CommandAction {
 struct ActionRun {
     has_begun: bool,
     status: Option<u8>,
+    /// The time limit, if the command was ended because of it.
+    limit: Option<Duration>,
     written: Vec<u8>,
     failed: Option<Arc<Fault>>,
 }
@@ -201,9 +204,14 @@ impl CommandAction {
         self.is_running.load(Ordering::Acquire)
     }
 
-    /// Returns whether the command ran here, and could report its failure itself.
-    pub(super) fn has_run(&self) -> bool {
-        self.last_run().has_begun
+    /// Describes how the command ended, if it ran here and did not succeed.
+    pub(super) fn describe_end(&self) -> Option<String> {
+        let ActionRun { has_begun, status, limit, .. } = self.last_run();
+        let status = status.filter(|_| has_begun)?;
+        Some(match limit {
+            Some(limit) => format!("the command took longer than {limit:?} and was ended"),
+            None => format!("the command ended with {status}"),
+        })
     }
 
     /// Returns the output, if the command was run here and failed.
@@ -238,11 +246,15 @@ impl CommandAction {
         }
         let fault = Arc::new(self.to_fault(ended, written.as_deref()));
         let status = status(ended.how);
+        let limit = match ended.how {
+            ProcessEnd::TimedOut { limit, .. } => Some(limit),
+            _ => None,
+        };
         let has_begun = !matches!(ended.how, ProcessEnd::NotStarted(_));
         let failed = Some(Arc::clone(&fault));
         let written = written.unwrap_or_default();
         *self.ran.lock().unwrap_or_else(PoisonError::into_inner) =
-            ActionRun { has_begun, status, written, failed };
+            ActionRun { has_begun, status, limit, written, failed };
         if command::did_not_happen(ended.how, &self.not_done) {
             EffectOutcome::Failed { fault, approach: None }
         } else {

@@ -176,10 +176,7 @@ fn write_result(
         }
         Ok(ActionResult::Failed(fault)) => {
             io::stdout().write_all(&action.output())?;
-            let why = match action.exit_status() {
-                Some(status) if action.has_run() => format!("the command ended with {status}"),
-                _ => fault.message.clone(),
-            };
+            let why = action.describe_end().unwrap_or_else(|| fault.message.clone());
             say(&format!("{key:?} did not happen: {why}"));
             Ok(action.exit_status().map_or_else(|| Exit::from_code(fault.code()), Exit::Command))
         }
@@ -188,10 +185,8 @@ fn write_result(
             Ok(Exit::Refused)
         }
         Ok(ActionResult::NeedsPerson) => {
-            let ended = match action.exit_status() {
-                Some(status) if action.has_run() => format!("the command ended with {status}. "),
-                _ => String::new(),
-            };
+            let ended =
+                action.describe_end().map_or_else(String::new, |ended| format!("{ended}. "));
             say(&format!(
                 "{ended}It is unknown whether {key:?} happened. Find out, answer with `unstuck \
                  inbox`, then run this command again."

@@ -109,7 +109,9 @@ fn a_script_acts_only_in_the_phase_that_acts() {
         assert_eq!(ran.status.code(), Some(status), "{phase}: {}", ran.err());
         assert_eq!(stage.path("done").exists(), status == 0, "{phase}");
         if status == 3 {
-            assert_eq!(stage.question().code, Some(Code::LogicPhaseViolation));
+            let question = stage.question();
+            assert_eq!(question.code, Some(Code::LogicPhaseViolation));
+            assert!(question.evidence.command.is_some_and(|command| command.contains("mutate")));
             assert!(ran.err().contains("only the phase"), "{}", ran.err());
         }
     }

@@ -145,7 +145,9 @@ fn what_took_too_long_is_asked_about_and_not_repeated() {
         let script = "echo try >>tries; [ -f ready ] && exit 0; sleep 1000";
         let options = ["--key", "k", "--timeout", "1s"];
         for _ in 0..2 {
-            run(&stage, &options, script).exits(120);
+            let ran = run(&stage, &options, script);
+            assert!(!ran.err().contains("ended with 124"), "{}", ran.err());
+            ran.exits(120);
             assert_eq!(stage.wrote("tries"), "try\n");
         }
         std::fs::write(stage.path("ready"), "").unwrap();

@@ -1,5 +1,6 @@
 //! Applies budget events to the state.
 
+use crate::engine::build::RaisedDay;
 use crate::engine::event::Raised;
 use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::Run;
@@ -52,6 +53,12 @@ impl State {
             Raised::Build { build, more } => {
                 if let Some(build) = self.builds.get_mut(&build) {
                     build.raised = build.raised.saturating_add(more);
+                }
+            }
+            Raised::Day { build, day, more } => {
+                if let Some(build) = self.builds.get_mut(&build) {
+                    let before = build.raised_on(day);
+                    build.raised_day = Some(RaisedDay { day, more: before.saturating_add(more) });
                 }
             }
             Raised::Task { task, more } => {

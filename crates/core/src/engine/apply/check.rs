@@ -20,7 +20,10 @@ impl State {
             | Event::BaseChecked { build, .. }
             | Event::BaseJudged { build, .. }
             | Event::LimitRaised {
-                raised: Raised::Questions { build, .. } | Raised::Build { build, .. },
+                raised:
+                    Raised::Questions { build, .. }
+                    | Raised::Build { build, .. }
+                    | Raised::Day { build, .. },
             } => self.check_build(*build),
 
             // The run of a task that waits may be gone: it crashed.

@@ -412,6 +412,10 @@ fn apply_to_build(
     let raised = if turn.is_paused_for(build, PauseCause::Questions) {
         let more = turn.policy.retry.pause_after_questions.saturating_mul(raise_factor(decision));
         Raised::Questions { build, more }
+    } else if question.is_about_day() {
+        let budget = &turn.policy.budget;
+        let more = raise_amount(question, budget.per_day, decision);
+        Raised::Day { build, day: budget.day_number(turn.now), more }
     } else {
         let set = turn
             .known_build(build)

@@ -19,13 +19,12 @@ pub(super) fn handle_note(
     note: RunNote,
 ) -> Result<(), CommandRejection> {
     let run = match &note {
-        // A push and a pull request have checks of their own.
-        RunNote::Checked { .. } => turn.run_behind(effect)?,
+        // A push and a pull request have checks of their own, and an action is told about, too.
+        RunNote::Checked { .. } | RunNote::Remarked { .. } => turn.run_behind(effect)?,
         RunNote::Thinking
         | RunNote::ToolCalled { .. }
         | RunNote::Refused { .. }
         | RunNote::Narrated { .. }
-        | RunNote::Remarked { .. }
         | RunNote::BaseChecked { .. } => turn.run_owed(effect)?,
     };
     let agent = run.step.needs_gate();

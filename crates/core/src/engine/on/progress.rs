@@ -84,11 +84,6 @@ pub(super) fn handle_reserve(
         let spent = used.saturating_sub(reserved);
         let used = spent.saturating_add(amount);
         if let Some(unit) = used.exceeded_unit(cap) {
-            // A daily budget that could never pay for the call would be slept through forever.
-            let span = match span {
-                BudgetSpan::Day if amount.exceeded_unit(cap).is_some() => BudgetSpan::Build,
-                span => span,
-            };
             let fault = exhausted_fault(BudgetSpent {
                 span,
                 unit: unit.to_owned(),

@@ -101,8 +101,11 @@ fn settle_run(
             }
             // The script itself knows best why it fails.
             let blamed = turn.known_run(id).and_then(|run| run.blamed.clone());
-            let fault = exhausted_budget_fault(turn, task, &fault).unwrap_or(fault);
-            handle_failure(turn, id, &blamed.unwrap_or(fault), approach);
+            let fault = match blamed {
+                Some(blamed) => Arc::new(blamed.with_end_of(&fault)),
+                None => exhausted_budget_fault(turn, task, &fault).unwrap_or(fault),
+            };
+            handle_failure(turn, id, &fault, approach);
         }
         _ => return Err(CommandRejection::Misfit(effect)),
     }

@@ -12,7 +12,7 @@ use crate::engine::run::Status;
 use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{BudgetSpan, Code, Fault, Kind};
-use crate::policy::BudgetLimits;
+use crate::policy::{Amount, BudgetLimits};
 use crate::time::{Span, Time};
 
 const DAY: Span = Span::from_hours(24);
@@ -27,9 +27,9 @@ pub(super) fn handle_spent_budget(
     run: RunId,
     fault: &Arc<Fault>,
 ) -> Option<RunMove> {
-    let span = match &fault.kind {
-        Kind::BudgetExhausted(context) => context.span,
-        _ => BudgetSpan::Task,
+    let (span, needed) = match &fault.kind {
+        Kind::BudgetExhausted(context) => (context.span, context.needed),
+        _ => (BudgetSpan::Task, Amount::ZERO),
     };
     match span {
         BudgetSpan::Task => {
@@ -37,16 +37,17 @@ pub(super) fn handle_spent_budget(
             ask_about_fault(turn, run, fault, why);
             None
         }
-        BudgetSpan::Build => {
-            hold_build_and_pause(turn, run, |turn, build| pause_for_budget(turn, build, fault))
-        }
-        BudgetSpan::Day => {
+        BudgetSpan::Day if needed.exceeded_unit(turn.policy.budget.per_day).is_none() => {
             let until = next_day(&turn.policy.budget, turn.now);
             hold_build_and_pause(turn, run, |turn, build| {
                 let sleeps = Event::Sleeping { build, until };
                 let why = Why::with_code(Rule::SleepUntilNextWindow, fault.code());
                 hold_build(turn, build, sleeps, why);
             })
+        }
+        // A day that could never pay for the call would be slept through forever.
+        BudgetSpan::Build | BudgetSpan::Day => {
+            hold_build_and_pause(turn, run, |turn, build| pause_for_budget(turn, build, fault))
         }
     }
 }

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use super::hit::RuleHit;
 use super::phrases::build_automaton;
 use crate::code::Code;
-use crate::signature::{Diagnosis, Fact, LineRole};
+use crate::signature::{Diagnosis, Fact, LineRole, find_part};
 
 const STATUS: &str = "status";
 const ERRNO: &str = "errno";
@@ -17,15 +17,24 @@ const CLASS: &str = "class";
 const EXIT: &str = "exit";
 const SIGNAL: &str = "signal";
 const TRANSFER: &str = "transfer";
+const STATUS_CREDIT: &str = "status.credit";
 const STATUS_REGISTRY: &str = "status.registry";
 
-pub(super) const RULES: &[&str] =
-    &[STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, TRANSFER, STATUS_REGISTRY];
+pub(super) const RULES: &[&str] = &[
+    STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, TRANSFER, STATUS_CREDIT, STATUS_REGISTRY,
+];
+
+/// Words with which a service says, beside a status 429, that no waiting helps: the credit is used up.
+const CREDIT_WORDS: [&[u8]; 3] =
+    [b"insufficient_quota", b"credit balance is too low", b"billing_hard_limit_reached"];
 
 /// Offers every structured fact that indicates the cause of the failure.
 pub(super) fn offer_facts(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
     for fact in diagnosis.facts() {
         match *fact {
+            Fact::Status(429) if tells_used_up_credit(diagnosis) => {
+                best.offer_first(Code::ToolQuota, STATUS_CREDIT);
+            }
             Fact::Status(429) => best.offer_first(Code::ToolRateLimit, STATUS),
             // Servers that hide inaccessible resources add a word about permissions to a 404.
             Fact::Status(404) => best.offer_narrow(Code::ToolConfig, STATUS),
@@ -40,6 +49,10 @@ pub(super) fn offer_facts(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
         }
     }
     reclassify_registry(diagnosis, best);
+}
+
+fn tells_used_up_credit(diagnosis: &Diagnosis<'_>) -> bool {
+    CREDIT_WORDS.iter().any(|words| find_part(diagnosis.text(), words).is_some())
 }
 
 /// Reclassifies an unavailable server as a registry, if the lines mention packages or a registry.

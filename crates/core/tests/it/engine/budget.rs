@@ -1,8 +1,8 @@
 //! Money, tokens and time: reserved before a call, never over the cap.
 
 use unstuck_core::engine::{
-    BuildState, Command, EffectKind, EffectOutcome, Event, PauseCause, ProgressReport, TaskState,
-    budget_left,
+    Build, BuildState, Command, EffectKind, EffectOutcome, Event, PauseCause, ProgressReport,
+    TaskState, budget_left,
 };
 use unstuck_core::fault::{BudgetSpent, Fault};
 use unstuck_core::policy::{Amount, Policy};
@@ -177,6 +177,40 @@ fn a_call_that_no_day_can_pay_for_is_asked_about_instead_of_slept_on() {
     let events = reserve(&mut stage, "a", 101);
     assert!(!happened(&events, "agent.sleeping"));
     assert!(happened(&events, "agent.build_paused"));
+}
+
+#[test]
+fn an_answer_about_a_day_without_room_lifts_its_limit_for_that_day() {
+    let mut stage = stage(|policy| policy.budget.per_day = tokens(50));
+    for (spent, in_all) in [(0, 450), (60, 850)] {
+        spend(&mut stage, "a", spent);
+        assert!(happened(&reserve(&mut stage, "a", 400), "agent.build_paused"));
+        let text = question_text(&stage.state, stage.question(), stage.now);
+        assert!(text.problem.contains("The budget for today is"), "{}", text.problem);
+        let going_on = format!("may spend 400 tokens more ({in_all} tokens in all) today");
+        assert!(text.options[0].description.contains(&going_on), "{:?}", text.options[0]);
+        stage.answer(Decision::Continue);
+        assert!(!happened(&reserve(&mut stage, "a", 400), "agent.build_paused"));
+    }
+    let build = stage.state.builds().next().unwrap();
+    assert_eq!(build.raised, Amount::ZERO, "the limit of the build itself is another");
+    // The raise is over with the day.
+    stage.now = stage.now + Span::from_hours(24);
+    assert!(happened(&reserve(&mut stage, "a", 400), "agent.build_paused"));
+    assert!(
+        question_text(&stage.state, stage.question(), stage.now).problem.contains("is 50 tokens")
+    );
+}
+
+#[test]
+fn a_build_of_an_older_version_has_no_raised_day() {
+    let mut stage = stage(|_| {});
+    let effect = stage.effect_id("a");
+    stage.must(Command::Reserve { effect, amount: tokens(1) });
+    let build = stage.state.builds().next().unwrap();
+    let written = serde_json::to_value(build).unwrap();
+    assert!(written.get("raised_day").is_none(), "{written}");
+    assert_eq!(&serde_json::from_value::<Build>(written).unwrap(), build);
 }
 
 #[test]

@@ -330,6 +330,7 @@ fn a_script_knows_best_what_it_failed_of() {
         assert!(happened(&events, "run.fault"), "{code}");
         let met = stage.state.job("j").unwrap().failure.clone().unwrap();
         assert_eq!(met.code(), *code);
+        assert_eq!(met.ended.as_ref().unwrap().output, "exit 1", "{code}");
     }
 }
 

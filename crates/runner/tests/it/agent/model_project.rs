@@ -133,7 +133,7 @@ impl Agents {
                 EffectOutcome::Failed { fault: Arc::new(*fault), approach: Some(approach(None)) }
             }
         };
-        Some(EffectResult { outcome, spent: finished.spent })
+        Some(EffectResult::new(outcome, finished.spent))
     }
 
     fn lock(&self, order: &EffectRequest) -> PathBuf {

@@ -8,6 +8,7 @@ use unstuck_core::plan::PullRequest;
 use unstuck_core::question::Decision;
 use unstuck_testkit::stage::{HttpService, SeenRequest, ServiceReply, TestRepo, run_git};
 use unstuck_world::fake::server::{FakeAnswer, FakeScript};
+use unstuck_world::process::Wall;
 
 use crate::build::build_project::{Stage, TOKEN};
 use crate::build::scripts::{Job, Mind};
@@ -208,5 +209,27 @@ async fn a_rule_allows_what_it_names_and_nothing_else() {
         let stage = Stage::build(TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
         let fault = stage.wait_for_question().await.fault.unwrap();
         assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{action}");
+    }
+}
+
+// The network of an action refuses, and not the service: the question and the log say so.
+#[tokio::test]
+async fn what_the_network_of_an_action_refuses_is_no_reply_of_a_service() {
+    let is_enclosed = Wall { writable: Some(Vec::new()), ..Wall::default() }.is_enclosed();
+    for (line, told) in [
+        ("false 1", "names no hosts"),
+        ("curl -sS -f http://mail.example/", "refused the connection to mail.example:80"),
+    ] {
+        let mind = thinking([declare("tell", &json!({"kind": "command", "command": line}))]).await;
+        let stage = Stage::build(TestRepo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+        let question = stage.wait_for_question().await;
+        let came_back = question.action.unwrap().came_back.unwrap();
+        assert_eq!(came_back.contains(told), is_enclosed, "{came_back}");
+        let remarked = |event: &Event| {
+            matches!(event, Event::Remarked { text, .. }
+                if text.contains(told) && text.contains("[[actions.allowed]] hosts = ["))
+        };
+        let events = stage.events().await;
+        assert_eq!(events.iter().any(|recorded| remarked(&recorded.event)), is_enclosed);
     }
 }

@@ -98,7 +98,7 @@ impl Performer for Told {
             Reaction::Ends(outcome) => Some(outcome.into()),
             Reaction::Costs(amount, outcome) => {
                 self.handle.submit_command(Command::Reserve { effect, amount }).await.ok();
-                (!stop.is_cancelled()).then_some(EffectResult { outcome, spent: amount })
+                (!stop.is_cancelled()).then_some(EffectResult::new(outcome, amount))
             }
             Reaction::Hangs => {
                 stop.cancelled().await;

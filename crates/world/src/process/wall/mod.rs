@@ -111,6 +111,11 @@ impl Wall {
             .map_or_else(|_| self.unenforced_parts(), |((), held)| held)
     }
 
+    /// Returns whether a program inside it has namespaces of its own, with a network of its own.
+    pub fn is_enclosed(&self) -> bool {
+        self.writable.is_some() && WallLayers::detect().bubblewrap.is_some()
+    }
+
     /// Returns the wall extended by the rules of the settings: their paths are added, and their
     /// network access and limits replace those of the wall.
     #[must_use]

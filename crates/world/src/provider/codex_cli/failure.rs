@@ -12,6 +12,7 @@ use serde_json::Value;
 use unstuck_core::fault::{
     Auth, Crash, Fault, Http, Kind, Limit, LimitKind, Permission, Provider, RateLimit,
 };
+use unstuck_core::text::parse_requested_wait;
 use unstuck_core::time::{Span, Time};
 
 use super::NAME;
@@ -121,32 +122,6 @@ pub(super) fn parse_retry_delay(line: &str) -> Option<Span> {
     let is_more = part.bytes().any(|digit| digit != b'0');
     let millis = whole.as_millis().saturating_add(u64::from(is_more));
     Some(Span::from_secs(millis.div_ceil(1_000)))
-}
-
-/// Parses the wait from the message of a limit: "Please try again in 1m20.5s."
-fn parse_requested_wait(message: &str) -> Option<Span> {
-    const BEFORE: &str = "try again in ";
-    let (_, mut rest) = message.split_once(BEFORE)?;
-    let mut wait = Span::ZERO;
-    loop {
-        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let unit = rest[number..].find(|c: char| !c.is_ascii_alphabetic());
-        let unit = unit.map_or(rest.len(), |length| number + length);
-        let factor = match &rest[number..unit] {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            _ => break,
-        };
-        let (whole, part) = rest[..number].split_once('.').unwrap_or((&rest[..number], ""));
-        let thousandths: u64 = format!("{part:0<3}")[..3].parse().ok()?;
-        let whole: u64 = whole.parse().ok()?;
-        let ms = whole.saturating_mul(factor).saturating_add(thousandths * factor / 1_000);
-        wait = wait.saturating_add(Span::from_millis(ms));
-        rest = &rest[unit..];
-    }
-    (wait > Span::ZERO).then_some(wait)
 }
 
 /// Returns the fault of a completed turn without text: the model declined, and Codex drops its
