@@ -1,7 +1,7 @@
 //! Standard output and its abilities: width, colors, terminal or pipe; and the question whether the operator
 //! confirms an action that cannot be undone.
 
-use std::io::{self, BufRead as _, BufWriter, IsTerminal, Stdout, StdoutLock, Write as _};
+use std::io::{self, BufRead as _, BufWriter, IsTerminal, Stdout, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
@@ -19,6 +19,28 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A writer to standard output that shows styles only where they are wanted.
 pub(crate) type StyledOutput = BufWriter<AutoStream<StdoutLock<'static>>>;
+
+/// A writer for the output of work that continues when its reader has left, as `head` does: what
+/// nobody reads is dropped.
+pub(crate) struct WorkOutput<W>(W);
+
+impl<W: Write> Write for WorkOutput<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_reader_left(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_reader_left(self.0.flush(), ())
+    }
+}
+
+/// Returns `dropped` if the write failed because the reader has closed the pipe.
+fn unless_reader_left<T>(written: io::Result<T>, dropped: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(dropped),
+        written => written,
+    }
+}
 
 /// Standard output.
 #[derive(Debug)]
@@ -63,6 +85,16 @@ impl Terminal {
     /// Returns a writer for bytes without styles.
     pub(crate) fn plain(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::with_capacity(BUFFER_BYTES, self.stdout.lock())
+    }
+
+    /// Returns a writer like [`Self::styled`] for the output of work that continues without a reader.
+    pub(crate) fn styled_for_work(&self) -> WorkOutput<StyledOutput> {
+        WorkOutput(self.styled())
+    }
+
+    /// Returns a writer like [`Self::plain`] for the output of work that continues without a reader.
+    pub(crate) fn plain_for_work(&self) -> WorkOutput<BufWriter<StdoutLock<'static>>> {
+        WorkOutput(self.plain())
     }
 
     pub(crate) fn write_line(&self, line: &str) -> io::Result<()> {

@@ -120,7 +120,7 @@ impl<'a> RunOutput<'a> {
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
             if let RunOutputKind::Lines = self.kind {
-                write_head(&mut self.terminal.styled(), &build)?;
+                write_head(&mut self.terminal.styled_for_work(), &build)?;
             }
         }
         self.draw().await
@@ -202,7 +202,7 @@ impl<'a> RunOutput<'a> {
         }
         match (&mut self.kind, narration) {
             (RunOutputKind::Json, _) => {
-                let mut out = self.terminal.plain();
+                let mut out = self.terminal.plain_for_work();
                 write_event_json(&mut out, self.project.name(), recorded)?;
                 return Ok(out.flush()?);
             }
@@ -211,7 +211,7 @@ impl<'a> RunOutput<'a> {
                 return Ok(());
             }
             (RunOutputKind::Lines, Some(narration)) => {
-                write_line(&mut self.terminal.styled(), recorded, narration)?;
+                write_line(&mut self.terminal.styled_for_work(), recorded, narration)?;
             }
             (RunOutputKind::Lines | RunOutputKind::Quiet, _) => {}
         }
@@ -354,12 +354,12 @@ impl<'a> RunOutput<'a> {
             RunOutputKind::Lines => {}
         }
         if *ending == BuildsEnding::NothingToDo {
-            return Ok(writeln!(self.terminal.styled(), "There is nothing to continue.")?);
+            return Ok(writeln!(self.terminal.styled_for_work(), "There is nothing to continue.")?);
         }
         let branch = own_tree::own_branch(self.project).await;
         let rows = self.load_rows().await?;
         for (row, tasks) in &rows {
-            let mut out = self.terminal.styled();
+            let mut out = self.terminal.styled_for_work();
             write_summary(&mut out, row, tasks, branch.as_deref())?;
             out.flush()?;
         }
