@@ -21,6 +21,9 @@ use crate::settings::{ResolvedSettings, SettingFlags, environment_redactor, sett
 
 /// The folder of a project that holds Unstuck's files.
 pub(super) const FOLDER: &str = ".unstuck";
+/// The file with the name under which the store knows the project: that of its folder when the store
+/// was made. Actions and builds are found by it, also once the folder has another name.
+const KEPT_NAME: &str = ".unstuck/name";
 /// Entries that mark the root of a project, the surest sign first.
 const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 
@@ -51,9 +54,10 @@ impl LocalProject {
             MARKS.iter().any(|mark| dir.join(mark).exists()) || is_bare_repository(dir)
         };
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
-        let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
+        let folder_name = || root.file_name().unwrap_or(root.as_os_str()).to_string_lossy().into();
+        let name = read_kept_name(&root).unwrap_or_else(folder_name);
         Ok(Self {
-            name: Arc::from(name.as_ref()),
+            name: Arc::from(name),
             root,
             settings: OnceLock::new(),
             redactor: OnceLock::new(),
@@ -162,6 +166,10 @@ impl LocalProject {
         if !ignore.exists() {
             fs::write(&ignore, "*\n").map_err(CliError::unusable(&ignore))?;
         }
+        let kept = self.root.join(KEPT_NAME);
+        if !kept.exists() {
+            replace_file(&kept, &format!("{}\n", self.name)).map_err(CliError::unusable(&kept))?;
+        }
         Ok(Arc::new(SqliteStore::open(self.database_path())?))
     }
 
@@ -229,6 +237,13 @@ pub(crate) fn own_servers_folder() -> PathBuf {
     user_state_folder().join("server").join("listening")
 }
 
+/// Returns the kept name of the project at `root`; `None` if nothing was ever run there.
+fn read_kept_name(root: &Path) -> Option<String> {
+    let kept = fs::read_to_string(root.join(KEPT_NAME)).ok()?;
+    let name = kept.trim_end_matches('\n');
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
 /// Describes this process as a holder, for other processes that want the project.
 pub(crate) fn describe_holder(verb: &str) -> Holder {
     Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }
@@ -261,14 +276,16 @@ pub(crate) fn now() -> Time {
     SystemClock.now()
 }
 
-/// Replaces a file atomically: a reader finds the old text or the new one, never a part.
+/// Writes or replaces a file atomically: a reader finds the old text or the new one, never a part.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
     let mut file = fs::File::create(&draft)?;
     file.write_all(text.as_bytes())?;
-    file.set_permissions(fs::metadata(path)?.permissions())?;
+    if let Ok(known) = fs::metadata(path) {
+        file.set_permissions(known.permissions())?;
+    }
     file.sync_all()?;
     fs::rename(&draft, path).inspect_err(|_| {
         let _ = fs::remove_file(&draft);
