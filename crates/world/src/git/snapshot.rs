@@ -142,7 +142,11 @@ impl RepositorySnapshot {
         keep: &Path,
     ) -> Result<RestoreReport, Fault> {
         // Files come first: git's behavior afterwards depends on them.
-        let files = self.restore_files(&layout.common_dir, keep);
+        let files = match reach {
+            // The operator's own `git config` or `git remote add`.
+            RepositoryExposure::Held => Ok(Vec::new()),
+            RepositoryExposure::Unknown => self.restore_files(&layout.common_dir, keep),
+        };
         let files = files.map_err(|error| comparison_fault(&layout.common_dir, &error))?;
         let mut restored = RestoreReport { files, ..RestoreReport::default() };
         let head = self.restore_head(layout, (agent, reach), keep);
@@ -159,7 +163,8 @@ impl RepositorySnapshot {
             }
             let ours = OURS.iter().any(|prefix| name.starts_with(prefix));
             let back = match after {
-                None => !ours || needed.contains(name),
+                None if ours => needed.contains(name),
+                None => reach == RepositoryExposure::Unknown,
                 Some(after) => match find_ref_mover(git, name, (before, after), agent).await? {
                     RefMover::Agent => true,
                     RefMover::Another => false,
