@@ -135,7 +135,8 @@ async fn load_action(
         return Ok(None);
     };
     let all = store.load_task_mutations(project.name(), job.id).await?;
-    Ok(all.into_iter().find(|row| row.spec.key == key))
+    // An earlier one of this key did not happen.
+    Ok(all.into_iter().rfind(|row| row.spec.key == key))
 }
 
 fn to_open_request(row: &MutationRow) -> Option<OpenPullRequest> {

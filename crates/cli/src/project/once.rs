@@ -189,7 +189,8 @@ async fn find_earlier_result(
         Some(known) if spec.permanent => known,
         _ => return Ok(None),
     };
-    if known.arguments != spec.arguments {
+    // The key of an action that did not happen is free.
+    if known.arguments != spec.arguments && known.state != MutationState::NotApplied {
         let reused = CommandRejection::KeyReused(spec.key.clone()).to_string();
         return Ok(Some(Arc::new(Err(DecideError::KeyReused(reused)))));
     }

@@ -69,6 +69,10 @@ pub enum Occurrence {
     Project,
 }
 
+/// A key belongs to an action with other arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeyTaken;
+
 /// An irreversible action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
@@ -103,6 +107,11 @@ pub struct Mutation {
 }
 
 impl Mutation {
+    /// Returns whether the key may be used for another action: this one did not happen.
+    pub const fn leaves_key_free(&self) -> bool {
+        matches!(self.state, MutationState::NotApplied)
+    }
+
     /// Returns the facts that the operator needs to say whether the action happened.
     pub fn facts(&self) -> ActionFacts {
         ActionFacts {

@@ -9,7 +9,7 @@ use super::build::Build;
 use super::gate::AccountGate;
 use super::ids::{BuildId, EffectId, IdTable, MutationId, QuestionId, RunId, TaskId};
 use super::invariant::BrokenInvariant;
-use super::ledger::{Ledger, Mutation};
+use super::ledger::{KeyTaken, Ledger, Mutation};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Run, Step};
 use super::setbacks::UnfinishedTasks;
@@ -258,6 +258,20 @@ impl State {
             self.permanent_action(&spec.key)
         } else {
             self.own_action(task, &spec.key)
+        }
+    }
+
+    /// Returns the action of this specification, if it is known. The key may belong to an action with
+    /// other arguments, which is an error unless that one did not happen.
+    pub(super) fn find_same_action(
+        &self,
+        task: &Task,
+        spec: &MutationSpec,
+    ) -> Result<Option<&Mutation>, KeyTaken> {
+        match self.find_action(task, spec) {
+            Some(known) if known.spec.arguments == spec.arguments => Ok(Some(known)),
+            Some(other) if !other.leaves_key_free() => Err(KeyTaken),
+            _ => Ok(None),
         }
     }
 

@@ -22,6 +22,7 @@ impl State {
             return;
         };
         let (task, occurrence) = (task.id, task.occurrence(spec));
+        self.free_key(task, spec);
         self.ids.mutation = id.0.saturating_add(1);
         if spec.permanent {
             self.ledger.permanent.insert(Arc::from(spec.key.as_str()), id);
@@ -43,6 +44,16 @@ impl State {
         self.ledger.mutations.insert(id, mutation);
         if let Some(task) = self.tasks.get_mut(&task) {
             task.ledger.push(id);
+        }
+    }
+
+    /// Removes an action that did not happen, because its key is used for another one.
+    fn free_key(&mut self, task: TaskId, spec: &MutationSpec) {
+        let known = self.task(task).and_then(|task| self.find_action(task, spec));
+        let Some((id, of)) = known.map(|known| (known.id, known.task)) else { return };
+        self.ledger.mutations.remove(&id);
+        if let Some(task) = self.tasks.get_mut(&of) {
+            task.ledger.retain(|known| *known != id);
         }
     }
 

@@ -45,13 +45,12 @@ pub(super) fn perform_current_action(
     let Some(task) = turn.task_of_run(run) else { return ActionProgress::Awaited };
     let Some(spec) = task.action_at(at).map(Arc::clone) else { return ActionProgress::AllSettled };
     let task_id = task.id;
-    let known = turn.state.find_action(task, &spec);
-    if known.is_some_and(|known| known.spec.arguments != spec.arguments) {
+    let Ok(known) = turn.state.find_same_action(task, &spec) else {
         let context = Logic { step: Some(spec.key.clone()), exit: None };
         let message = "the key was used for an action with other arguments";
         let fault = Fault::logic_bad_input("ledger", message, context);
         return ActionProgress::Failed(Arc::new(fault));
-    }
+    };
     match known.map(|mutation| (mutation.id, &mutation.state)) {
         None => {
             let mutation = MutationId(turn.state.ids.mutation);

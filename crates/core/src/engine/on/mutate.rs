@@ -89,7 +89,9 @@ fn earlier_outcome(
 ) -> Result<Option<Reconciled>, CommandRejection> {
     let known = turn.state.permanent_action(&wanted.key).filter(|_| wanted.permanent);
     let Some(known) = known else { return Ok(None) };
-    if (known.spec.kind, known.spec.arguments) != (wanted.kind, wanted.arguments) {
+    if (known.spec.kind, known.spec.arguments) != (wanted.kind, wanted.arguments)
+        && !known.leaves_key_free()
+    {
         return Err(CommandRejection::KeyReused(wanted.key.clone()));
     }
     Ok(match known.state {
@@ -112,10 +114,8 @@ pub(super) fn perform_action(
     wanted: MutationSpec,
 ) -> Result<(), CommandRejection> {
     let task = turn.find_task(id)?;
-    let known = turn.state.find_action(task, &wanted);
-    if known.is_some_and(|known| known.spec.arguments != wanted.arguments) {
-        return Err(CommandRejection::KeyReused(wanted.key));
-    }
+    let known = turn.state.find_same_action(task, &wanted);
+    let Ok(known) = known else { return Err(CommandRejection::KeyReused(wanted.key)) };
     let mutation = match known.map(|known| (known.id, &known.state)) {
         None => {
             turn.reach_phase(run, Phase::Mutating);

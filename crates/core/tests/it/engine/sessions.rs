@@ -270,6 +270,28 @@ fn an_action_that_failed_may_be_sent_again() {
     assert!(happened(&stage.tell(id, intends("pay", 1)), "mutation.in_flight"));
 }
 
+// The key of what did not happen is free: the mistyped command is typed right.
+#[test]
+fn a_key_whose_action_did_not_happen_is_free_for_another() {
+    for permanent in [false, true] {
+        let (mut stage, id) = opened();
+        let intends = |arguments| match intends("pay", arguments) {
+            SessionReport::Intends { mutation } => {
+                SessionReport::Intends { mutation: MutationSpec { permanent, ..mutation } }
+            }
+            told => told,
+        };
+        stage.tell(id, intends(1));
+        stage.tell(id, acted("pay", EffectOutcome::NotApplied));
+        assert!(happened(&stage.tell(id, intends(2)), "mutation.intended"));
+        stage.tell(id, acted("pay", EffectOutcome::Applied { result: Arc::from("42") }));
+        let reused = stage.try_to(Command::Report { task: id, told: intends(1) });
+        assert_eq!(reused, Err(CommandRejection::KeyReused("pay".to_owned())));
+        assert_eq!(stage.tell(id, intends(2)), []);
+        assert_eq!(stage.state.mutations().count(), 1);
+    }
+}
+
 // T3.12, TX6: the runtime cannot tell, so a person is asked, and nothing is sent before that
 #[test]
 fn a_person_says_whether_an_action_happened() {
