@@ -558,3 +558,22 @@ fn used_up_credit_says_more_than_the_status_beside_it() {
         assert_eq!(classify_output(said.as_bytes()).code, code, "{said}");
     }
 }
+
+#[test]
+fn what_a_browser_says_of_the_network_passes_and_a_test_of_pages_is_red() {
+    for (said, code) in [
+        ("page.goto: net::ERR_NAME_NOT_RESOLVED at https://shop.example/", Code::EnvDns),
+        ("Error: net::ERR_CONNECTION_RESET at https://shop.example/", Code::EnvConnection),
+        ("Message: unknown error: net::ERR_INTERNET_DISCONNECTED", Code::EnvConnection),
+        ("Error: net::ERR_CONNECTION_TIMED_OUT at https://shop.example", Code::EnvTimeout),
+        ("net::ERR_EMPTY_RESPONSE at https://shop.example", Code::EnvConnection),
+    ] {
+        assert_eq!(classify_output(said.as_bytes()).code, code, "{said}");
+    }
+    let report = "Running 1 test using 1 worker\n\n  \
+        1) [chromium] \u{203a} shop.spec.ts:3:5 \u{203a} has a title\n\n    \
+        Error: page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/\n    Call log:\n      \
+        - navigating to \"http://localhost:3000/\", waiting until \"load\"\n\n  1 failed\n    \
+        [chromium] \u{203a} shop.spec.ts:3:5 \u{203a} has a title\n";
+    assert_eq!(classify_with(report.as_bytes(), RuleSet::ValidationOutput), None);
+}

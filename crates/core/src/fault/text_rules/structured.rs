@@ -133,14 +133,17 @@ fn offer_name(name: &[u8], best: &mut RuleHit) {
         | b"UND_ERR_CONNECT_TIMEOUT"
         | b"UND_ERR_HEADERS_TIMEOUT"
         | b"UND_ERR_BODY_TIMEOUT"
-        | b"ERR_SOCKET_TIMEOUT" => Code::EnvTimeout,
+        | b"ERR_SOCKET_TIMEOUT"
+        | b"ERR_TIMED_OUT"
+        | b"ERR_CONNECTION_TIMED_OUT" => Code::EnvTimeout,
         b"ENOTFOUND"
         | b"EAI_AGAIN"
         | b"EAI_FAIL"
         | b"EAI_NONAME"
         | b"NXDOMAIN"
         | b"SERVFAIL"
-        | b"ERR_NAME_NOT_RESOLVED" => Code::EnvDns,
+        | b"ERR_NAME_NOT_RESOLVED"
+        | b"ERR_NAME_RESOLUTION_FAILED" => Code::EnvDns,
         b"ECONNREFUSED"
         | b"ECONNRESET"
         | b"ECONNABORTED"
@@ -154,6 +157,14 @@ fn offer_name(name: &[u8], best: &mut RuleHit) {
         | b"EPROTO"
         | b"ERR_CONNECTION_REFUSED"
         | b"ERR_CONNECTION_RESET"
+        | b"ERR_CONNECTION_CLOSED"
+        | b"ERR_CONNECTION_ABORTED"
+        | b"ERR_CONNECTION_FAILED"
+        | b"ERR_PROXY_CONNECTION_FAILED"
+        | b"ERR_TUNNEL_CONNECTION_FAILED"
+        | b"ERR_ADDRESS_UNREACHABLE"
+        | b"ERR_EMPTY_RESPONSE"
+        | b"ERR_NETWORK_CHANGED"
         | b"ERR_INTERNET_DISCONNECTED" => Code::EnvConnection,
         b"UNAVAILABLE" | b"EAGAIN" | b"EBUSY" | b"RESOURCE_EXHAUSTED" => Code::EnvUnavailable,
         b"ENOMEM" | b"EMFILE" | b"ENFILE" | b"SIGSEGV" | b"SIGABRT" | b"SIGKILL" | b"SIGBUS"

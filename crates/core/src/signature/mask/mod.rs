@@ -282,8 +282,9 @@ impl<'a> MaskingPass<'a, '_> {
         let in_brackets = opened && matches!(next, Some(b')' | b']'));
         let after_code = self.previous.eq_ignore_ascii_case(b"code");
         let last = memchr::memrchr(b':', token).map_or(token, |at| &token[at + 1..]);
-        if token[0].is_ascii_uppercase() && last.len() >= 4 && is_capitals(last) {
-            // The last part of `Errno::EACCES` names the error.
+        let names_error = token[0].is_ascii_uppercase() || token.starts_with(b"net::ERR_");
+        if names_error && last.len() >= 4 && is_capitals(last) {
+            // The last part of `Errno::EACCES`, or of a browser's `net::ERR_TIMED_OUT`, names the error.
             self.out.facts.push(Fact::Name(last));
         } else if (matches!(next, Some(b':' | b'(') | None) && is_exception_class(token))
             || ((in_brackets || after_code) && is_camel_case(last))
