@@ -64,20 +64,24 @@ impl CheckFailures {
         self.tests.is_subset(&base.tests) && self.lines.is_subset(&base.lines)
     }
 
-    /// Returns whether a person's text is about one of the failed tests: it contains the name, or it mentions
-    /// tests and contains every word of the name.
+    /// Returns whether a person's text is about one of the failed tests.
     pub fn are_named_in(&self, text: &str) -> bool {
-        let words: BTreeSet<String> = split_words(text).collect();
-        let is_about_tests = words.iter().any(|word| is_about_tests(word));
-        self.tests.iter().any(|test| {
-            let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test).trim();
-            if leaf.contains('_') && text.contains(leaf) {
-                return true;
-            }
-            let mut own = split_words(leaf).filter(|word| !is_filler(word)).peekable();
-            is_about_tests && own.peek().is_some() && own.all(|word| words.contains(&word))
-        })
+        self.tests.iter().any(|test| is_test_named_in(test, text))
     }
+}
+
+/// Returns whether a person's text is about the test: it contains the name, or it mentions tests and contains
+/// every word of the name.
+pub fn is_test_named_in(test: &str, text: &str) -> bool {
+    let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test).trim();
+    if leaf.contains('_') && text.contains(leaf) {
+        return true;
+    }
+    let words: BTreeSet<String> = split_words(text).collect();
+    let mut own = split_words(leaf).filter(|word| !is_filler(word)).peekable();
+    words.iter().any(|word| is_about_tests(word))
+        && own.peek().is_some()
+        && own.all(|word| words.contains(&word))
 }
 
 /// Puts the elements of `JUnit` XML into lines of their own: a report may be a single line.

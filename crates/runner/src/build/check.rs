@@ -7,15 +7,16 @@ use std::path::PathBuf;
 use unstuck_core::fault::{Category, CheckStage, Fault, Kind, Missing, Validation};
 use unstuck_core::tell::brief::describe_flaky_check;
 use unstuck_world::validate::{
-    BaselineFailure, BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict,
+    BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict,
 };
 use unstuck_world::workspace::{Workspace, WorktreeChange, render_ignored_names};
 
 use super::context::BuildContext;
 use super::egress::explain_refused_hosts;
+use super::red_base::OldFailures;
 use super::scope_check::{find_named_protected, join_path_names};
 use super::settings::{TaskSettings, TaskWorker};
-use super::wording::{asks_for_green, belongs_to_tests, collect_task_words};
+use super::wording::{belongs_to_tests, collect_task_words};
 use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::EffectRequest;
 
@@ -204,13 +205,12 @@ impl BuildContext {
                 true
             }
             None => {
-                let words = collect_task_words(order);
-                let named = |red: &BaselineFailure| red.failures.are_named_in(&words);
+                let known = self.baselines.find_baseline(order.build, &task.gates);
+                let old = OldFailures::new(&seen.red_at_base, known.as_deref());
                 seen.restored.is_some()
                     || !workspace.list_set_aside(order.effect.run).is_empty()
                     || order.task.validate.is_some()
-                    || seen.red_at_base.iter().any(named)
-                    || asks_for_green(&words)
+                    || old.belong_to(&collect_task_words(order))
                     || workspace.list_changes().await?.is_empty()
             }
         };

@@ -24,6 +24,7 @@ mod fresh_checkout;
 mod model_attempt;
 mod performer;
 mod protected_files;
+mod red_base;
 mod sandbox;
 mod scope_check;
 mod settings;

@@ -1,7 +1,7 @@
 //! The baseline: the results of the checks at the commit that a build starts from, before any agent
 //! works; and whether a check that passes later proves as much.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -68,13 +68,17 @@ impl BaselineCheck {
 
     /// Returns the fault of a check that ended with exit code 0 without having tested what failed
     /// before the work, if so.
-    fn weaker_proof_fault(&self, check: GateCheck<'_>, passed: &CheckPass) -> Option<Fault> {
+    fn weaker_proof_fault(
+        &self,
+        check: GateCheck<'_>,
+        (passed, root): (&CheckPass, &Path),
+    ) -> Option<Fault> {
         if self.failures.tests.is_empty() {
             return None;
         }
         let still: Vec<&String> = self.failures.tests.intersection(&passed.failed).collect();
         let (message, said) = if still.is_empty() {
-            let ran = self.tests_run?;
+            let ran = self.tests_run?.saturating_sub(self.count_unloaded(root));
             let now = passed.render_fewer_tests(ran)?;
             let failed = join_test_names(self.failures.tests.iter());
             (
@@ -94,6 +98,19 @@ impl BaselineCheck {
         };
         let output = format!("{}\n[{said}]", self.output.trim_end());
         Some(check.red_fault(self.exit, &message, &output))
+    }
+}
+
+/// The name that Python's unittest gives to a file of tests that it cannot load.
+const UNLOADED: &str = "unittest.loader._FailedTest.";
+
+impl BaselineCheck {
+    /// Returns the number of files that counted as one failed test each because they could not be
+    /// loaded, and that are still there. Loaded, they may have any number of tests.
+    fn count_unloaded(&self, root: &Path) -> u64 {
+        let modules = self.failures.tests.iter().filter_map(|test| test.strip_prefix(UNLOADED));
+        let files = modules.map(|module| root.join(module.replace('.', "/")).with_extension("py"));
+        files.filter(|file| file.is_file()).count() as u64
     }
 }
 
@@ -123,15 +140,21 @@ impl Baseline {
         self.red.get(command).is_some_and(|red| failures.are_within(&red.failures))
     }
 
+    /// Returns the tests of a command that failed at the base and are not among `failures`.
+    pub fn mended_tests(&self, command: &str, failures: &CheckFailures) -> BTreeSet<String> {
+        let failed = self.red.get(command).map(|red| &red.failures.tests);
+        failed.map(|failed| failed - &failures.tests).unwrap_or_default()
+    }
+
     /// Returns the fault of a check that passes now without having tested what it tested at the
     /// base, if so.
     pub(super) fn weaker_proof_fault(
         &self,
         check: GateCheck<'_>,
-        passed: &CheckPass,
+        (passed, root): (&CheckPass, &Path),
     ) -> Option<Fault> {
         match self.red.get(check.command) {
-            Some(red) => red.weaker_proof_fault(check, passed),
+            Some(red) => red.weaker_proof_fault(check, (passed, root)),
             None => fewer_tests_fault(check, *self.tests_run.get(check.command)?, passed),
         }
     }

@@ -167,7 +167,8 @@ impl GateChecks {
             match checked {
                 CheckOutcome::Green(_) | CheckOutcome::Flaky => {
                     if let CheckOutcome::Green(passed) = &checked {
-                        let weaker = baseline.and_then(|of| of.weaker_proof_fault(check, passed));
+                        let weaker = baseline
+                            .and_then(|of| of.weaker_proof_fault(check, (passed, directory)));
                         seen.proves_less.extend(weaker);
                         seen.tests_run.extend(passed.tests_run.map(|ran| (command.clone(), ran)));
                     }
@@ -267,7 +268,8 @@ impl GateChecks {
         for check in self.list_checks() {
             let checked = check.run_once(directory, shell).await;
             if let (Some(base), CheckOutcome::Green(passed)) = (baseline, &checked) {
-                proves_less = proves_less.or_else(|| base.weaker_proof_fault(check, passed));
+                proves_less =
+                    proves_less.or_else(|| base.weaker_proof_fault(check, (passed, directory)));
             }
             checked.into_result()?;
         }
