@@ -194,6 +194,11 @@ const fn script_advice(code: Option<Code>, reason: Reason) -> (Decision, &'stati
         (_, Reason::RepairBudgetExhausted { repairs: 0 }) => {
             (Decision::TryAgain, "Please fix the script, then let me run it again.")
         }
+        (Some(Code::ScopeForbidden | Code::ScopeOutsideAllowed), _) => (
+            Decision::TryAgain,
+            "A repair may change only the files that the command names, or those below \
+             “repair.scope” in the settings. Please fix the cause, then let me run it again.",
+        ),
         _ => (Decision::ProvideGuidance, HINT),
     }
 }

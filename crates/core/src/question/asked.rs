@@ -213,7 +213,7 @@ pub(super) fn explain_asking(asked: &QuestionFacts<'_>) -> Option<String> {
             "No repairs are set up for it, so I am asking you right away.".to_owned()
         }
         Reason::RepairBudgetExhausted { repairs } => {
-            format!("I repaired it {}, and it still fails.", times_phrase(repairs))
+            format!("I tried to repair it {}, and it still fails.", times_phrase(repairs))
         }
         Reason::ShortenedTooOften { times: shortened } => {
             format!("I shortened it {}, and it is still too long.", times_phrase(shortened))

@@ -179,7 +179,7 @@ fn attempts_are_counted_as_they_ran() {
         (Reason::AttemptsUsedUp { tried: 4, ways: 4 }, "I tried four different ways"),
         (Reason::MaxRetriesExceeded { retries: 5 }, "five more times"),
         (Reason::RepairBudgetExhausted { repairs: 0 }, "No repairs are set up for it"),
-        (Reason::RepairBudgetExhausted { repairs: 3 }, "I repaired it three times"),
+        (Reason::RepairBudgetExhausted { repairs: 3 }, "I tried to repair it three times"),
     ];
     for (reason, said) in cases {
         let asked = QuestionFacts::new(QuestionKind::Choice, Some(Code::LogicError), reason);

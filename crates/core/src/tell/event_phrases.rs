@@ -57,7 +57,7 @@ pub(super) const fn waiting_phrase(code: Code) -> &'static str {
             "Waiting: the service asked to slow down"
         }
         Code::ProviderOverloaded => "Waiting: the AI service is overloaded",
-        Code::ProviderApiError => "Waiting: the AI service has errors on its side",
+        Code::ProviderApiError => "Waiting: the AI service has errors or cannot be reached",
         Code::BudgetExhausted => "Waiting: the budget has no room for the next step",
         _ => "Waiting: the service is not available",
     }

@@ -37,6 +37,11 @@ pub fn collect_evidence(state: &State, question: &Question) -> Evidence {
         if let (None, Some(check)) = (&evidence.command, check) {
             add_fault_facts(&mut evidence, check);
         }
+        // A repair that was refused says nothing about the script that still fails.
+        let script = task.and_then(|task| task.repairs.broke.as_deref());
+        if let (None, Some(script)) = (&evidence.command, script) {
+            add_fault_facts(&mut evidence, script);
+        }
         if let Kind::PermissionCommandBlocked(of)
         | Kind::PermissionFileAccess(of)
         | Kind::PermissionSkipDenied(of) = &fault.kind

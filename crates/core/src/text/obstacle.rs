@@ -2,7 +2,7 @@
 
 use super::say::capitalize_first;
 use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words};
-use crate::fault::{Category, Code, Fault};
+use crate::fault::{Category, Code, Fault, Kind};
 
 /// The known facts about an obstacle besides its code. Without a name the sentence stays general.
 #[derive(Clone, Copy, Debug, Default)]
@@ -279,13 +279,29 @@ const fn usual_account(code: Code) -> &'static str {
 /// The prefix of the sources of faults of a repository's own hooks.
 const HOOKS: &str = "hook:";
 
-/// Returns the result of an attempt, with the step that timed out if known. Fits after "because".
-pub fn failure_phrase_with_step(fault: &Fault) -> String {
+/// The beginning of the message of a fault whose AI service was not reached; its host follows.
+pub const NO_CONNECTION: &str = "no connection to ";
+
+/// Returns the result of an attempt, with its subject if known: the step that timed out, the command that was
+/// refused, the host that was not reached. Fits after "because".
+pub fn failure_phrase_with_subject(fault: &Fault) -> String {
     let failed = failure_phrase(fault.code(), false);
-    match slow_step(fault).and_then(|step| quote_words(&step, VALUE_CHARS_MAX)) {
-        Some(step) => format!("{failed} ({step})"),
+    let unreached = fault.message.strip_prefix(NO_CONNECTION);
+    let unreached = unreached.filter(|_| fault.code() == Code::ProviderApiError);
+    if let Some(host) = unreached.and_then(|host| quote_words(host, VALUE_CHARS_MAX)) {
+        return format!("the AI service at {host} cannot be reached");
+    }
+    let subject = refused_command(fault).map(str::to_owned).or_else(|| slow_step(fault));
+    match subject.and_then(|subject| quote_words(&subject, VALUE_CHARS_MAX)) {
+        Some(subject) => format!("{failed} ({subject})"),
         None => failed.to_owned(),
     }
+}
+
+/// Returns the first of the commands that were refused.
+fn refused_command(fault: &Fault) -> Option<&str> {
+    let Kind::PermissionCommandBlocked(of) = &fault.kind else { return None };
+    of.commands.first().map(String::as_str)
 }
 
 /// Returns the step of a fault that timed out, and its limit: `the hook pre-commit took longer than 3s`.
@@ -300,7 +316,7 @@ pub fn slow_step(fault: &Fault) -> Option<String> {
 pub const fn failure_phrase(code: Code, again: bool) -> &'static str {
     match code {
         Code::ProviderCrash => "the AI helper stopped in the middle",
-        Code::ProviderApiError => "the AI service had trouble on its side",
+        Code::ProviderApiError => "the AI service had trouble or could not be reached",
         Code::ProviderRateLimit => "the AI service asked to slow down",
         Code::ProviderOverloaded => "the AI service was too busy",
         Code::ProviderUsageLimit => "the usage limit of the plan was reached",

@@ -2,7 +2,7 @@
 //! guard, has it repaired, and reports the result.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use async_trait::async_trait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Missing};
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{
-    FileLock, IdleGuard, Launch, Process, ProcessEnd, ProcessResult, derive_fault,
+    FileLock, IdleGuard, Launch, Process, ProcessEnd, ProcessResult, StartFailure, derive_fault,
 };
 
 use super::job_options::{self, JobOptions};
@@ -296,7 +296,13 @@ impl ScriptContext {
             ProcessEnd::NotStarted(_) => self.script.program.to_string_lossy().into_owned(),
             _ => self.script.command_line(),
         };
-        let outcome = match derive_fault(ended, source, &command) {
+        let fault = match ended.how {
+            ProcessEnd::NotStarted(StartFailure::DirectoryMissing) => {
+                Some(missing_folder_fault(source, &self.script.directory))
+            }
+            _ => derive_fault(ended, source, &command),
+        };
+        let outcome = match fault {
             None => EffectOutcome::Done,
             Some(fault) => failed_outcome(redact_fault(&self.script.redactor, &fault)),
         };
@@ -322,6 +328,16 @@ impl ScriptContext {
             None => launch.start().await,
         }
     }
+}
+
+/// Returns the fault of a script whose folder does not exist.
+fn missing_folder_fault(source: &str, folder: &Path) -> Fault {
+    let folder = folder.display();
+    let message = format!(
+        "the folder {folder} does not exist, in which the script is to start (`directory` in its \
+         [[job]], if that sets one)"
+    );
+    Fault::precondition_missing(source, message, Missing { what: format!("the folder {folder}") })
 }
 
 /// Returns whether the command ended because the reader of this process's output has closed it.

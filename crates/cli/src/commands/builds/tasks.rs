@@ -1,5 +1,6 @@
 //! Reads the tasks that the command line names: files, folders or a goal.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::string::FromUtf8Error;
@@ -57,6 +58,9 @@ pub(in crate::commands) async fn find_tasks(
             .into());
         }
     }
+    // A file that is named twice, or beside its folder, is one task.
+    let mut known = HashSet::new();
+    files.retain(|file| file.canonicalize().map_or(true, |real| known.insert(real)));
     read_task_files(project, files).await
 }
 

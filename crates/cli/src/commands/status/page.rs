@@ -72,8 +72,10 @@ impl StatusPage<'_> {
         for build in shown {
             self.write_build(out, build)?;
         }
-        if !old.is_empty() {
-            let number = words::render_count(old.len(), "earlier build", "earlier builds");
+        // The jobs are listed with builds, and are none.
+        let old = old.iter().filter(|listed| !listed.build.standing).count();
+        if old > 0 {
+            let number = words::render_count(old, "earlier build", "earlier builds");
             writeln!(out, "\n{DIM}and {number} that ended{DIM:#}")?;
         }
         Ok(())

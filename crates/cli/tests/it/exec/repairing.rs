@@ -105,7 +105,7 @@ fn when_the_repairs_are_used_up_a_person_is_asked_and_reads_what_was_tried() {
     assert_eq!(shop.faults(), [&[Code::LogicError], &tried[..]].concat());
     assert!(question.operator_text.starts_with("Repair budget exhausted (3)"), "{question:?}");
     assert_eq!(question.text.attempts.len(), 3, "{question:?}");
-    assert!(question.text.problem.contains("I repaired it three times"), "{question:?}");
+    assert!(question.text.problem.contains("I tried to repair it three times"), "{question:?}");
     // Nothing is in use, and no further repair begins until a person answers.
     assert_eq!((shop.log(), shop.0.wrote("check.sh")), (vec!["first".to_owned()], CHECK.into()));
     assert_eq!(shop.run(&["--max-wait", "0"]).status.code(), Some(3));

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Fault, Internal, Provider, Timeout};
+use unstuck_core::text::NO_CONNECTION;
 use unstuck_core::time::Span;
 
 use super::super::sse::SseParser;
@@ -76,7 +77,8 @@ impl ModelService {
                 Err(self.timeout_fault("connecting", self.deadlines.connect))
             }
             Ok(Err(error)) if error.is_connect() => {
-                Err(self.connection_fault("no connection", &error))
+                let host = ready.url.host_str().unwrap_or_default();
+                Err(self.connection_fault(&format!("{NO_CONNECTION}{host}"), &error))
             }
             Ok(Err(error)) => {
                 Err(self.connection_fault("the connection was lost before an answer", &error))
