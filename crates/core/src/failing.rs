@@ -22,7 +22,7 @@ use progress::is_progress;
 use sections::SectionReader;
 pub(crate) use steady::place_file;
 use steady::steady_line;
-pub use totals::tests_run;
+pub use totals::{reports_failed_tests, tests_run};
 
 /// Maximum number of failed tests kept of an output.
 pub const TESTS_MAX: usize = 2_000;

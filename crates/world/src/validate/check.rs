@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use unstuck_core::failing::{CheckFailures, tests_run};
+use unstuck_core::failing::{CheckFailures, reports_failed_tests, tests_run};
 use unstuck_core::fault::text_rules::{self, CheckStop, RuleSet};
 use unstuck_core::fault::{CheckStage, Code, Crash, Fault, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
 use unstuck_core::text::strip_escapes;
 
 use super::network::{BlockedConnection, lacks_network, no_network_fault};
+use crate::commands::loses_exit_code;
 use crate::process::{
     DeniedPath, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
 };
@@ -190,7 +191,7 @@ impl GateCheck<'_> {
 
     fn judge_end(self, ended: &ProcessResult, directory: &Path, wall: &Wall) -> CheckOutcome {
         match ended.how {
-            ProcessEnd::Exited(0) => CheckOutcome::Green(CheckPass::from_ended(ended, directory)),
+            ProcessEnd::Exited(0) => self.judge_success(ended, directory),
             ProcessEnd::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
                 let crash = Crash { exit: None, signal: Some(exit - SIGNAL_BASE) };
                 let message =
@@ -212,6 +213,33 @@ impl GateCheck<'_> {
                 CheckOutcome::Failed(Box::new(with_output(fault, ended)))
             }
         }
+    }
+
+    /// Judges a check that ended with exit code 0. In a pipe that is the exit code of the last
+    /// program, so failed tests in a runner's own summary count more.
+    fn judge_success(self, ended: &ProcessResult, directory: &Path) -> CheckOutcome {
+        let bytes = ended.output.to_bytes();
+        let output = strip_escapes(&String::from_utf8_lossy(&bytes));
+        if !loses_exit_code(self.command) || !reports_failed_tests(&output) {
+            return CheckOutcome::Green(CheckPass::from_ended(ended, directory));
+        }
+        let message = format!(
+            "`{}` ended with 0, but its output names failed tests: the exit code is that of the last \
+             program in the pipe",
+            self.command
+        );
+        let advice = "Leave the pipe out of the check, or write it as `bash -o pipefail -c '…'` (`set \
+                      -o pipefail` needs bash)";
+        let output = format!("{}\n[{message}. {advice}]", output.trim_end());
+        CheckOutcome::Red(Box::new(CheckFailure {
+            fault: self.red_fault(0, &message, &output),
+            exit: 0,
+            failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
+            tests_run: count_tests(ended),
+            output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
+            denied: None,
+            stop: None,
+        }))
     }
 
     fn judge_failed_exit(

@@ -84,6 +84,29 @@ fn each_end_has_its_code() {
     }
 }
 
+// B15: behind a pipe, the exit code is that of the last program; a runner's own summary counts more.
+#[test]
+fn a_pipe_hides_no_failed_tests() {
+    let stage =
+        Stage::with(&[("said", "FAILED t.py::test_a - assert 1 == 2\n1 failed in 0.02s\n")]);
+    for command in ["(cat said; exit 1) | tail -3", "sh -c 'cat said | tee log'"] {
+        let fault = red(&stage, command);
+        assert_eq!(fault.code(), Code::ValidationPreCommit, "{command}");
+        assert!(fault.message.contains("the last program in the pipe"), "{}", fault.message);
+        let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
+        assert!(context.output.contains("pipefail"), "{}", context.output);
+    }
+    for command in [
+        "cat said",
+        "cat said | grep -c failed",
+        "echo 'ERROR: 2 uploads failed' | tee log",
+        "bash -o pipefail -c 'cat said | tail -3'",
+    ] {
+        let verdict = run(&stage, &stage.fresh(), &checks(&[command]), &[], None);
+        assert!(matches!(verdict, GateVerdict::Green(_)), "{command}: {verdict:?}");
+    }
+}
+
 #[test]
 fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
     let stage = Stage::with(&[("a", "1")]);
