@@ -10,6 +10,7 @@ use unstuck_core::signature::Signature;
 use unstuck_core::text::strip_escapes;
 
 use super::network::{BlockedConnection, lacks_network, no_network_fault};
+use super::starting::{BrokenPart, find_missing_program};
 use crate::commands::loses_exit_code;
 use crate::process::{
     DeniedPath, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
@@ -29,10 +30,6 @@ const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
 /// Exit code that is recorded for a check that ended green or could not run, and counts as red.
 pub(super) const FAILED: i32 = 1;
-
-/// Exit codes of a shell for a program that does not exist, and for one that may not be executed.
-const NOT_FOUND: i32 = 127;
-const NOT_EXECUTABLE: i32 = 126;
 
 #[derive(Debug)]
 pub(super) enum CheckOutcome {
@@ -77,6 +74,15 @@ pub(super) struct CheckFailure {
     pub(super) denied: Option<DeniedPath>,
     /// Why the command did not run at all, as the program says that was to start it.
     pub(super) stop: Option<CheckStop>,
+    /// The part of the project that kept the command from starting.
+    pub(super) broken: Option<BrokenPart>,
+}
+
+impl CheckFailure {
+    /// Returns whether the command did not run at all.
+    pub(super) const fn did_not_run(&self) -> bool {
+        self.stop.is_some() || self.broken.is_some()
+    }
 }
 
 /// The n-th check of a gate, counted from 1.
@@ -133,15 +139,21 @@ impl GateCheck<'_> {
 
     /// Returns a red result for a check that only the change keeps from running.
     fn red_outcome(self, output: &str, exit: i32, fault: &Fault) -> CheckOutcome {
-        CheckOutcome::Red(Box::new(CheckFailure {
-            fault: self.red_fault(exit, &fault.message, output.trim_start()),
+        CheckOutcome::Red(Box::new(self.red_failure(exit, &fault.message, output.trim_start())))
+    }
+
+    /// Returns a red result without the facts that its output may hold.
+    fn red_failure(self, exit: i32, message: &str, output: &str) -> CheckFailure {
+        CheckFailure {
+            fault: self.red_fault(exit, message, output),
             exit,
             output: last_lines(output, OUTPUT_BYTES_MAX).to_owned(),
             failures: CheckFailures::default(),
             tests_run: None,
             denied: None,
             stop: None,
-        }))
+            broken: None,
+        }
     }
 
     /// Returns the fault of a check that is green only with new tests.
@@ -181,12 +193,16 @@ impl GateCheck<'_> {
     }
 
     pub(super) fn fault_source(self) -> String {
-        let gate = match self.gate {
+        format!("validate:{}#{}", self.gate_name(), self.n)
+    }
+
+    /// Returns the name of the gate in the settings.
+    pub(super) const fn gate_name(self) -> &'static str {
+        match self.gate {
             CheckStage::PreCommit => "pre_commit",
             CheckStage::PrePush => "pre_push",
             CheckStage::PrePr => "pre_pr",
-        };
-        format!("validate:{gate}#{}", self.n)
+        }
     }
 
     fn judge_end(self, ended: &ProcessResult, directory: &Path, wall: &Wall) -> CheckOutcome {
@@ -232,13 +248,9 @@ impl GateCheck<'_> {
                       -o pipefail` needs bash)";
         let output = format!("{}\n[{message}. {advice}]", output.trim_end());
         CheckOutcome::Red(Box::new(CheckFailure {
-            fault: self.red_fault(0, &message, &output),
-            exit: 0,
             failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
             tests_run: count_tests(ended),
-            output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
-            denied: None,
-            stop: None,
+            ..self.red_failure(0, &message, &output)
         }))
     }
 
@@ -256,6 +268,11 @@ impl GateCheck<'_> {
         let denied = wall.find_denied(&output, directory);
         if let Some(denied) = &denied {
             output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
+        }
+        if denied.is_none()
+            && let Some(broken) = BrokenPart::find(self.command, exit, &output, directory)
+        {
+            return self.judge_broken_part(broken, exit, &output);
         }
         if let Some(missing) = find_missing_program(self.command, exit, &output) {
             let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
@@ -289,19 +306,22 @@ impl GateCheck<'_> {
                 CheckOutcome::Failed(Box::new(fault.with_rule(rule, signature)))
             }
             None => CheckOutcome::Red(Box::new(CheckFailure {
-                fault: self.red_fault(
-                    exit,
-                    &format!("{} ended with {exit}", self.command),
-                    &output,
-                ),
-                exit,
-                output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
                 failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
                 tests_run: count_tests(ended),
                 stop: if denied.is_some() { None } else { text_rules::find_check_stop(&bytes) },
                 denied,
+                ..self.red_failure(exit, &format!("{} ended with {exit}", self.command), &output)
             })),
         }
+    }
+
+    /// Returns a red result for a check that a part of the project kept from starting.
+    fn judge_broken_part(self, broken: BrokenPart, exit: i32, output: &str) -> CheckOutcome {
+        let fact = broken.render_fact();
+        let message = format!("{} cannot start: {fact}", self.command);
+        let output = format!("{}\n[{fact}]", output.trim_end());
+        let red = self.red_failure(exit, &message, output.trim_start());
+        CheckOutcome::Red(Box::new(CheckFailure { broken: Some(broken), ..red }))
     }
 
     fn gate_source(self) -> String {
@@ -383,43 +403,4 @@ fn break_off_status(fault: &Fault) -> Option<i32> {
         }
         _ => None,
     }
-}
-
-/// Returns what a check needs and does not find: the program itself, or the part of it that the
-/// command names. A missing module of the project is a red check: it may be an agent's task to
-/// write it.
-fn find_missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
-    if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
-        return Some(find_not_found(output).unwrap_or_else(|| first_word(command)));
-    }
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let modules = words.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
-    for module in modules {
-        let said = format!("No module named {module}");
-        if output.lines().any(|line| line.trim_end().trim_end_matches('\'').ends_with(&said)) {
-            return Some(module.to_owned());
-        }
-    }
-    let starts = |prefix: &str| output.lines().find(|line| line.trim_start().starts_with(prefix));
-    let line = starts("error: no such command: `")
-        .or_else(|| starts("npm error Missing script:"))
-        .or_else(|| starts("npm ERR! Missing script:"))
-        .or_else(|| starts("make: *** No rule to make target"))
-        .or_else(|| starts("npm error could not determine executable"))?;
-    Some(line.trim().to_owned())
-}
-
-/// Parses `sh: 1: pytest: not found` and `bash: line 1: pytest: command not found`.
-fn find_not_found(output: &str) -> Option<String> {
-    let line = output.lines().rev().find(|line| {
-        line.ends_with(": not found")
-            || line.ends_with("command not found")
-            || line.ends_with(": Permission denied")
-    })?;
-    let (before, _) = line.rsplit_once(": ")?;
-    Some(before.rsplit(": ").next().unwrap_or(before).to_owned())
-}
-
-fn first_word(command: &str) -> String {
-    command.split_whitespace().next().unwrap_or(command).to_owned()
 }

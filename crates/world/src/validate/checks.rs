@@ -178,11 +178,12 @@ impl GateChecks {
                     seen.green.push(command);
                 }
                 CheckOutcome::Red(red) => {
-                    let CheckFailure { fault, failures, stop, .. } = *red;
+                    let did_not_run = red.did_not_run();
+                    let CheckFailure { fault, failures, .. } = *red;
                     let fault = Box::new(fault);
                     let is_known = |base: &Baseline| base.fails_as_before(&command, &failures);
                     // What did not run has not failed as before.
-                    if stop.is_some() || !baseline.is_some_and(is_known) {
+                    if did_not_run || !baseline.is_some_and(is_known) {
                         return Ok(GateVerdict::Red { fault, seen });
                     }
                     seen.red_at_base.push(BaselineFailure { command, failures, fault });

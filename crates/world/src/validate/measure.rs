@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use unstuck_core::fault::text_rules::CheckStop;
-use unstuck_core::fault::{Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool};
+use unstuck_core::fault::{
+    BROKEN_BASE, CheckStage, Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool,
+};
 use unstuck_core::text::{VALUE_CHARS_MAX, quote_words, span_words};
 use unstuck_core::time::Span;
 
@@ -17,6 +19,7 @@ use super::baseline::{Baseline, BaselineCheck, BaselineMode};
 use super::check::{CheckFailure, CheckOutcome, GateCheck};
 use super::checks::GateChecks;
 use super::missing::{find_missing_package, is_known_tool, is_own_module, is_own_program};
+use super::starting::BrokenPart;
 use crate::workspace::{Shell, Workspace};
 
 impl Baseline {
@@ -49,6 +52,11 @@ impl Baseline {
                     }
                     CheckOutcome::Flaky => baseline.flaky.push(command),
                     CheckOutcome::Red(red) => {
+                        if let Some(fault) =
+                            find_broken_fault(check, &red, wanted, workspace.directory())
+                        {
+                            return Err(fault);
+                        }
                         let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
                         let stopped = red
                             .stop
@@ -129,6 +137,8 @@ pub struct BaselineRequirement<'a> {
     pub words: &'a str,
     /// The consequence of a red check.
     pub mode: BaselineMode,
+    /// `true` if the task has checks before its commit of its own.
+    pub has_own_checks: bool,
 }
 
 impl BaselineRequirement<'_> {
@@ -142,6 +152,12 @@ impl BaselineRequirement<'_> {
             !self.words[..at].ends_with(is_part)
                 && !self.words[at + name.len()..].starts_with(is_part)
         })
+    }
+
+    /// Returns whether the task mentions a part of the project, or the file in which it is defined.
+    fn mentions_part(self, part: &BrokenPart) -> bool {
+        self.mentions_path(Path::new(&part.name))
+            || part.defining_file().is_some_and(|file| self.mentions_word(file))
     }
 
     /// Returns whether the task mentions a program or module that is not a well-known tool.
@@ -167,6 +183,30 @@ impl BaselineRequirement<'_> {
             }
         }
     }
+}
+
+/// Returns the fault that asks the operator about a check which does not start because of a part of
+/// the project of which the task says nothing.
+fn find_broken_fault(
+    check: GateCheck<'_>,
+    red: &CheckFailure,
+    wanted: BaselineRequirement<'_>,
+    root: &Path,
+) -> Option<Fault> {
+    let broken = red.broken.as_ref().filter(|broken| !wanted.mentions_part(broken))?;
+    let setting = |line: &str| match check.gate {
+        CheckStage::PreCommit if wanted.has_own_checks => {
+            format!("`validate: {line}` at the top of the task")
+        }
+        _ => format!("`{} = [{line:?}]` below [validate] in unstuck.toml", check.gate_name()),
+    };
+    let who = quote_words(check.command, VALUE_CHARS_MAX).unwrap_or_default();
+    let fact = broken.render_fact();
+    let remedy = broken.render_remedy(check.command, root, setting);
+    let cause = format!("The check {who} cannot start: {fact}, so {NOT_BEGUN}. {remedy}");
+    let what = check.command.to_owned();
+    let fault = Fault::precondition_missing(BROKEN_BASE, &*red.output, Missing { what });
+    Some(fault.with_cause(cause))
 }
 
 /// Returns the fault that asks the operator about a check which is red at the base because of the
@@ -226,7 +266,8 @@ mod tests {
             ("add a function", "local.json", false),
         ];
         for (words, path, expected) in cases {
-            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            let wanted =
+                BaselineRequirement { words, mode: BaselineMode::Green, has_own_checks: false };
             assert_eq!(wanted.mentions_path(Path::new(path)), expected, "{words}");
         }
     }
@@ -257,7 +298,8 @@ mod tests {
             ("repair the crash of `make test`", CheckStop::Signal(11), true),
         ];
         for (words, stop, expected) in cases {
-            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            let wanted =
+                BaselineRequirement { words, mode: BaselineMode::Green, has_own_checks: false };
             assert_eq!(wanted.is_about_stop(&stop, folder.path()), expected, "{words}: {stop:?}");
         }
     }

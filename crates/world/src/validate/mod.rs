@@ -14,6 +14,7 @@ mod measure;
 mod missing;
 mod network;
 mod secrets;
+mod starting;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, GateVerdict};
