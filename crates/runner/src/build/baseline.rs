@@ -80,6 +80,7 @@ impl BuildBaselines {
             return Ok(None);
         }
         let all = gates.all_gates();
+        workspace.note_ignored_before_checks().await?;
         let measure = Box::pin(Baseline::measure(workspace, (&all, wanted), shell));
         let baseline = workspace.watch_check(&[], (run, now), measure).await??;
         let baseline = baseline.with_clean_output(|text| redactor.redact_text(text).into_owned());

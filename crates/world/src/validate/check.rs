@@ -1,27 +1,21 @@
-//! A single check: its command, and the fault that its end maps to.
+//! A single check: its command, how often it runs, and the fault of a red one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use unstuck_core::failing::{CheckFailures, reports_failed_tests, tests_run};
-use unstuck_core::fault::text_rules::{self, CheckStop, RuleSet};
-use unstuck_core::fault::{CheckStage, Code, Crash, Fault, Internal, Kind, Tool, Validation};
-use unstuck_core::signature::Signature;
-use unstuck_core::text::strip_escapes;
+use unstuck_core::failing::CheckFailures;
+use unstuck_core::fault::text_rules::CheckStop;
+use unstuck_core::fault::{CheckStage, Crash, Fault, Kind, Tool, Validation};
 
-use super::network::{BlockedConnection, lacks_network, no_network_fault};
-use super::starting::{BrokenPart, find_missing_program};
-use crate::commands::loses_exit_code;
-use crate::process::{
-    DeniedPath, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
-};
-use crate::workspace::Shell;
+use super::network::lacks_network;
+use super::starting::BrokenPart;
+use crate::process::{DeniedPath, ProcessResult, last_lines};
+use crate::workspace::{Shell, Workspace};
 
 /// Maximum length of the output that a fault carries, in bytes: the end, in whole lines.
-const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
+pub(super) const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
 /// A shell returns the signal that ended its command as an exit code above this.
-const SIGNAL_BASE: i32 = 128;
-const SIGNAL_MAX: i32 = 64;
+pub(super) const SIGNAL_BASE: i32 = 128;
 
 /// Exit code of `timeout` for a command that took too long.
 const TOO_LONG: i32 = 124;
@@ -36,6 +30,8 @@ pub(super) enum CheckOutcome {
     Green(CheckPass),
     /// Red at first, and green when it was run again on the same files.
     Flaky,
+    /// Red at first, and green without these files, which earlier runs had left in the worktree.
+    GreenWithoutLeftovers(Vec<PathBuf>),
     /// The check itself is red.
     Red(Box<CheckFailure>),
     /// The check could not run, and says nothing about the change.
@@ -46,7 +42,7 @@ impl CheckOutcome {
     /// Returns the fault of a check that is not green.
     pub(super) fn into_result(self) -> Result<(), Fault> {
         match self {
-            Self::Green(_) | Self::Flaky => Ok(()),
+            Self::Green(_) | Self::Flaky | Self::GreenWithoutLeftovers(_) => Ok(()),
             Self::Red(red) => Err(red.fault),
             Self::Failed(fault) => Err(*fault),
         }
@@ -94,22 +90,51 @@ pub(super) struct GateCheck<'a> {
 }
 
 impl GateCheck<'_> {
-    /// Runs the check, and once more when it is red: a check that then passes is flaky.
-    pub(super) async fn run(self, directory: &Path, shell: &Shell) -> CheckOutcome {
-        match self.run_once(directory, shell).await {
-            CheckOutcome::Red(red) => match self.run_once(directory, shell).await {
-                CheckOutcome::Green(_) => CheckOutcome::Flaky,
-                CheckOutcome::Red(again) => CheckOutcome::Red(again),
-                CheckOutcome::Flaky | CheckOutcome::Failed(_) => CheckOutcome::Red(red),
-            },
+    /// Runs the check, and once more when it is red, without what its runs have left in the
+    /// worktree: a check that then passes is flaky, or passes only where it has not run before.
+    pub(super) async fn run(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
+        let red = match self.run_once(workspace.directory(), shell).await {
+            CheckOutcome::Red(red) => red,
+            other => return other,
+        };
+        let removed = match workspace.remove_check_leftovers().await {
+            Ok(removed) => removed,
+            Err(fault) => return CheckOutcome::Failed(Box::new(fault)),
+        };
+        match self.run_again(red, workspace.directory(), shell).await {
+            CheckOutcome::Flaky if !removed.is_empty() => {
+                CheckOutcome::GreenWithoutLeftovers(removed)
+            }
             other => other,
+        }
+    }
+
+    /// Runs the check in a folder that is no task's worktree, and once more when it is red.
+    pub(super) async fn run_in_folder(self, directory: &Path, shell: &Shell) -> CheckOutcome {
+        match self.run_once(directory, shell).await {
+            CheckOutcome::Red(red) => self.run_again(red, directory, shell).await,
+            other => other,
+        }
+    }
+
+    async fn run_again(
+        self,
+        red: Box<CheckFailure>,
+        directory: &Path,
+        shell: &Shell,
+    ) -> CheckOutcome {
+        match self.run_once(directory, shell).await {
+            CheckOutcome::Green(_) => CheckOutcome::Flaky,
+            CheckOutcome::Red(again) => CheckOutcome::Red(again),
+            _ => CheckOutcome::Red(red),
         }
     }
 
     /// Runs the check on a change whose base is known to end in time. A check that hangs or crashes
     /// twice is red: the change made it so.
-    pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> CheckOutcome {
-        let fault = match self.run(directory, shell).await {
+    pub(super) async fn run_on_change(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
+        let directory = workspace.directory();
+        let fault = match self.run(workspace, shell).await {
             CheckOutcome::Failed(fault) if break_off_status(&fault).is_some() => fault,
             // Without the change it needs no network.
             CheckOutcome::Failed(fault) if lacks_network(&fault) => {
@@ -143,7 +168,7 @@ impl GateCheck<'_> {
     }
 
     /// Returns a red result without the facts that its output may hold.
-    fn red_failure(self, exit: i32, message: &str, output: &str) -> CheckFailure {
+    pub(super) fn red_failure(self, exit: i32, message: &str, output: &str) -> CheckFailure {
         CheckFailure {
             fault: self.red_fault(exit, message, output),
             exit,
@@ -181,14 +206,22 @@ impl GateCheck<'_> {
         let missing = match stop {
             CheckStop::Program(program) => program.clone(),
             CheckStop::Module(module) => format!("the Python module {module}"),
-            CheckStop::Signal(signal) => {
-                let crash = Crash { exit: None, signal: Some(*signal) };
-                let message = format!("{} was ended by signal {signal}", self.command);
-                return Fault::tool_crash(self.fault_source(), message, crash);
-            }
+            CheckStop::Signal(signal) => return self.crash_fault(*signal),
         };
-        let message = format!("{missing} is not there\n{}", red.output);
-        let tool = Tool { command: Some(missing), exit: Some(red.exit), ..Tool::default() };
+        self.missing_fault(missing, red.exit, &red.output)
+    }
+
+    /// Returns the fault of a check that a signal ended.
+    pub(super) fn crash_fault(self, signal: i32) -> Fault {
+        let message = format!("{} was ended by signal {signal}", self.command);
+        let crash = Crash { exit: None, signal: Some(signal) };
+        Fault::tool_crash(self.fault_source(), message, crash)
+    }
+
+    /// Returns the fault of a check that needs something which is not there.
+    pub(super) fn missing_fault(self, missing: String, exit: i32, output: &str) -> Fault {
+        let message = format!("{missing} is not there\n{output}");
+        let tool = Tool { command: Some(missing), exit: Some(exit), ..Tool::default() };
         Fault::tool_missing(self.fault_source(), message, tool)
     }
 
@@ -205,126 +238,7 @@ impl GateCheck<'_> {
         }
     }
 
-    fn judge_end(self, ended: &ProcessResult, directory: &Path, wall: &Wall) -> CheckOutcome {
-        match ended.how {
-            ProcessEnd::Exited(0) => self.judge_success(ended, directory),
-            ProcessEnd::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
-                let crash = Crash { exit: None, signal: Some(exit - SIGNAL_BASE) };
-                let message =
-                    format!("{} was ended by signal {}", self.command, exit - SIGNAL_BASE);
-                CheckOutcome::Failed(Box::new(Fault::tool_crash(
-                    self.fault_source(),
-                    message,
-                    crash,
-                )))
-            }
-            ProcessEnd::Exited(exit) => self.judge_failed_exit(ended, exit, directory, wall),
-            _ => {
-                let fault =
-                    derive_fault(ended, &self.fault_source(), self.command).unwrap_or_else(|| {
-                        let component = "validate".to_owned();
-                        let message = format!("{} was stopped", self.command);
-                        Fault::internal_error(self.fault_source(), message, Internal { component })
-                    });
-                CheckOutcome::Failed(Box::new(with_output(fault, ended)))
-            }
-        }
-    }
-
-    /// Judges a check that ended with exit code 0. In a pipe that is the exit code of the last
-    /// program, so failed tests in a runner's own summary count more.
-    fn judge_success(self, ended: &ProcessResult, directory: &Path) -> CheckOutcome {
-        let bytes = ended.output.to_bytes();
-        let output = strip_escapes(&String::from_utf8_lossy(&bytes));
-        if !loses_exit_code(self.command) || !reports_failed_tests(&output) {
-            return CheckOutcome::Green(CheckPass::from_ended(ended, directory));
-        }
-        let message = format!(
-            "`{}` ended with 0, but its output names failed tests: the exit code is that of the last \
-             program in the pipe",
-            self.command
-        );
-        let advice = "Leave the pipe out of the check, or write it as `bash -o pipefail -c '…'` (`set \
-                      -o pipefail` needs bash)";
-        let output = format!("{}\n[{message}. {advice}]", output.trim_end());
-        CheckOutcome::Red(Box::new(CheckFailure {
-            failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
-            tests_run: count_tests(ended),
-            ..self.red_failure(0, &message, &output)
-        }))
-    }
-
-    fn judge_failed_exit(
-        self,
-        ended: &ProcessResult,
-        exit: i32,
-        directory: &Path,
-        wall: &Wall,
-    ) -> CheckOutcome {
-        let bytes = ended.output.to_bytes();
-        // Colors of a runner are noise in a log or a prompt.
-        let mut output = strip_escapes(&String::from_utf8_lossy(&bytes));
-        // A refusal by the sandbox is not classified as a message of a remote side.
-        let denied = wall.find_denied(&output, directory);
-        if let Some(denied) = &denied {
-            output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
-        }
-        if denied.is_none()
-            && let Some(broken) = BrokenPart::find(self.command, exit, &output, directory)
-        {
-            return self.judge_broken_part(broken, exit, &output);
-        }
-        if let Some(missing) = find_missing_program(self.command, exit, &output) {
-            let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
-            let end = last_lines(&output, OUTPUT_BYTES_MAX);
-            let message = format!("{missing} is not there\n{end}");
-            let missing = Fault::tool_missing(self.fault_source(), message, tool);
-            return CheckOutcome::Failed(Box::new(missing));
-        }
-        let classified = match &denied {
-            Some(_) => None,
-            None => text_rules::classify_with(&bytes, RuleSet::ValidationOutput),
-        };
-        let outage = classified.map(|(code, _)| code);
-        let unreached =
-            if denied.is_some() { None } else { BlockedConnection::find(outage, &output, wall) };
-        if let Some(unreached) = unreached {
-            output = format!("{}\n[{}]", output.trim_end(), unreached.render_sentence());
-            if unreached == BlockedConnection::Network {
-                let end = last_lines(&output, OUTPUT_BYTES_MAX);
-                let fault = no_network_fault(self.fault_source(), self.command, end);
-                return CheckOutcome::Failed(Box::new(fault));
-            }
-        }
-        match classified {
-            Some((code, rule)) => {
-                let signature =
-                    Signature::from_output(code, &self.gate_source(), &output, Some(exit));
-                let kind = add_facts(Kind::bare(code), exit, self.command);
-                let fault =
-                    Fault::new(kind, self.fault_source(), last_lines(&output, OUTPUT_BYTES_MAX));
-                CheckOutcome::Failed(Box::new(fault.with_rule(rule, signature)))
-            }
-            None => CheckOutcome::Red(Box::new(CheckFailure {
-                failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
-                tests_run: count_tests(ended),
-                stop: if denied.is_some() { None } else { text_rules::find_check_stop(&bytes) },
-                denied,
-                ..self.red_failure(exit, &format!("{} ended with {exit}", self.command), &output)
-            })),
-        }
-    }
-
-    /// Returns a red result for a check that a part of the project kept from starting.
-    fn judge_broken_part(self, broken: BrokenPart, exit: i32, output: &str) -> CheckOutcome {
-        let fact = broken.render_fact();
-        let message = format!("{} cannot start: {fact}", self.command);
-        let output = format!("{}\n[{fact}]", output.trim_end());
-        let red = self.red_failure(exit, &message, output.trim_start());
-        CheckOutcome::Red(Box::new(CheckFailure { broken: Some(broken), ..red }))
-    }
-
-    fn gate_source(self) -> String {
+    pub(super) fn gate_source(self) -> String {
         self.fault_source().split('#').next().unwrap_or_default().to_owned()
     }
 
@@ -364,32 +278,6 @@ impl CheckPass {
             None => Some("none".to_owned()),
         }
     }
-
-    fn from_ended(ended: &ProcessResult, directory: &Path) -> Self {
-        let bytes = ended.output.to_bytes();
-        let failed = CheckFailures::from_output(&bytes, &directory.to_string_lossy()).tests;
-        Self { tests_run: count_tests(ended), failed }
-    }
-}
-
-/// Returns the number of tests that a check reports; `None` if its output was truncated, because
-/// the dropped part may have reported more.
-fn count_tests(ended: &ProcessResult) -> Option<u64> {
-    if ended.output.dropped_bytes() > 0 {
-        return None;
-    }
-    tests_run(&strip_escapes(&String::from_utf8_lossy(&ended.output.to_bytes())))
-}
-
-/// Adds the end of the output as the cause of a timeout.
-fn with_output(fault: Fault, ended: &ProcessResult) -> Fault {
-    if fault.code() != Code::OperationTimeout {
-        return fault;
-    }
-    let bytes = ended.output.to_bytes();
-    let output = strip_escapes(&String::from_utf8_lossy(&bytes));
-    let end = last_lines(output.trim_end(), OUTPUT_BYTES_MAX).to_owned();
-    if end.is_empty() { fault } else { fault.with_cause(end) }
 }
 
 /// Returns the exit code that stands for a check that did not end by itself, if the tested code can

@@ -46,39 +46,14 @@ impl Baseline {
         for checks in gates {
             for check in checks.list_checks() {
                 let command = check.command.to_owned();
-                match check.run(workspace.directory(), shell).await {
+                match check.run(workspace, shell).await {
                     CheckOutcome::Green(passed) => {
                         baseline.tests_run.extend(passed.tests_run.map(|ran| (command, ran)));
                     }
+                    CheckOutcome::GreenWithoutLeftovers(_) => {}
                     CheckOutcome::Flaky => baseline.flaky.push(command),
                     CheckOutcome::Red(red) => {
-                        if let Some(fault) =
-                            find_broken_fault(check, &red, wanted, workspace.directory())
-                        {
-                            return Err(fault);
-                        }
-                        let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
-                        let stopped = red
-                            .stop
-                            .as_ref()
-                            .filter(|stop| !wanted.is_about_stop(stop, workspace.directory()));
-                        let stopped = stopped.map(|stop| check.stop_fault(stop, &red));
-                        let CheckFailure { exit, output, failures, tests_run, .. } = *red;
-                        if let Some(package) = find_missing_package(&output, workspace.directory())
-                        {
-                            return Err(cannot_run_fault(
-                                &command,
-                                missing_package_fault(check, exit, &package, &output),
-                            ));
-                        }
-                        if let Some(fault) = kept {
-                            return Err(fault);
-                        }
-                        if let Some(fault) = stopped {
-                            return Err(cannot_run_fault(&command, fault));
-                        }
-                        let gate = checks.gate();
-                        let red = BaselineCheck { gate, exit, output, failures, tests_run };
+                        let red = keep_red_check(check, *red, wanted, workspace).await?;
                         baseline.red.insert(command, red);
                     }
                     CheckOutcome::Failed(fault) => return Err(cannot_run_fault(&command, *fault)),
@@ -87,6 +62,35 @@ impl Baseline {
         }
         Ok(baseline)
     }
+}
+
+/// Returns what is kept of a check that is red at the base, or the fault of one that says nothing
+/// about the base.
+async fn keep_red_check(
+    check: GateCheck<'_>,
+    red: CheckFailure,
+    wanted: BaselineRequirement<'_>,
+    workspace: &Workspace,
+) -> Result<BaselineCheck, Fault> {
+    let root = workspace.directory();
+    let command = check.command;
+    if let Some(fault) = find_broken_fault(check, &red, wanted, root) {
+        return Err(fault);
+    }
+    let kept = find_fence_fault((command, &red), wanted, workspace).await?;
+    if let Some(package) = find_missing_package(&red.output, root) {
+        let missing = missing_package_fault(check, red.exit, &package, &red.output);
+        return Err(cannot_run_fault(command, missing));
+    }
+    if let Some(fault) = kept {
+        return Err(fault);
+    }
+    let stopped = red.stop.as_ref().filter(|stop| !wanted.is_about_stop(stop, root));
+    if let Some(stop) = stopped {
+        return Err(cannot_run_fault(command, check.stop_fault(stop, &red)));
+    }
+    let CheckFailure { exit, output, failures, tests_run, .. } = red;
+    Ok(BaselineCheck { gate: check.gate, exit, output, failures, tests_run })
 }
 
 /// Returns the fault of a check that needs a package which is not installed.

@@ -10,6 +10,7 @@ mod baseline;
 mod check;
 mod checks;
 mod definition;
+mod judge;
 mod measure;
 mod missing;
 mod network;

@@ -265,8 +265,8 @@ fn list_targets(rules: &str) -> Vec<String> {
         let (names, after) = line.split_once(':')?;
         (!after.starts_with('=')).then_some(names)
     });
-    let names = named.flat_map(str::split_whitespace);
-    names
+    let targets = named.flat_map(str::split_whitespace);
+    targets
         .filter(|name| !name.starts_with('.') && name.chars().all(is_part))
         .map(str::to_owned)
         .collect()
@@ -279,8 +279,8 @@ mod tests {
     use super::PartProblem::{CrlfEnds, NoFile, NoRecipe, NoScript, NoTarget, NotExecutable};
     use super::*;
 
-    fn part(name: &str, problem: PartProblem) -> Option<BrokenPart> {
-        Some(BrokenPart { name: name.to_owned(), problem })
+    fn part(name: &str, problem: PartProblem) -> BrokenPart {
+        BrokenPart { name: name.to_owned(), problem }
     }
 
     // B15: a target, a script or a file of the project that is not there can be the task.
@@ -295,60 +295,65 @@ mod tests {
                 "make lint",
                 2,
                 "make: *** No rule to make target 'lint'.  Stop.",
-                part("lint", NoTarget),
+                Some(part("lint", NoTarget)),
             ),
             (
                 "make all",
                 2,
                 "make[1]: *** No rule to make target `x.c', needed by `x'.  Stop.",
-                part("x.c", NoTarget),
+                Some(part("x.c", NoTarget)),
             ),
             (
                 "make",
                 2,
                 "make: *** No targets specified and no makefile found.  Stop.",
-                part("Makefile", NoFile),
+                Some(part("Makefile", NoFile)),
             ),
-            ("npm run lint", 1, "npm error Missing script: \"lint\"", part("lint", NoScript)),
-            ("npm test", 1, "npm ERR! missing script: test", part("test", NoScript)),
-            ("pnpm lint", 1, " ERR_PNPM_NO_SCRIPT  Missing script: lint", part("lint", NoScript)),
-            ("yarn lint", 1, "error Command \"lint\" not found.", part("lint", NoScript)),
+            ("npm run lint", 1, "npm error Missing script: \"lint\"", Some(part("lint", NoScript))),
+            ("npm test", 1, "npm ERR! missing script: test", Some(part("test", NoScript))),
+            (
+                "pnpm lint",
+                1,
+                " ERR_PNPM_NO_SCRIPT  Missing script: lint",
+                Some(part("lint", NoScript)),
+            ),
+            ("yarn lint", 1, "error Command \"lint\" not found.", Some(part("lint", NoScript))),
             (
                 "just lint",
                 1,
                 "error: Justfile does not contain recipe `lint`",
-                part("lint", NoRecipe),
+                Some(part("lint", NoRecipe)),
             ),
             (
                 "./scripts/check.sh",
                 127,
                 "sh: 1: ./scripts/check.sh: not found",
-                part("./scripts/check.sh", NoFile),
+                Some(part("./scripts/check.sh", NoFile)),
             ),
             (
                 "sh check.sh",
                 2,
                 "sh: 0: cannot open check.sh: No such file",
-                part("check.sh", NoFile),
+                Some(part("check.sh", NoFile)),
             ),
             (
                 "./closed.sh",
                 126,
                 "sh: 1: ./closed.sh: Permission denied",
-                part("./closed.sh", NotExecutable),
+                Some(part("./closed.sh", NotExecutable)),
             ),
             (
                 "make test",
                 2,
                 "make: ./closed.sh: Permission denied\nmake: *** [Makefile:2: test] Error 127",
-                part("./closed.sh", NotExecutable),
+                Some(part("./closed.sh", NotExecutable)),
             ),
-            ("./crlf.sh", 127, "sh: 1: ./crlf.sh: not found", part("./crlf.sh", CrlfEnds)),
+            ("./crlf.sh", 127, "sh: 1: ./crlf.sh: not found", Some(part("./crlf.sh", CrlfEnds))),
             (
                 "bash crlf.sh",
                 2,
                 "crlf.sh: line 2: exit: 0: numeric argument required",
-                part("crlf.sh", CrlfEnds),
+                Some(part("crlf.sh", CrlfEnds)),
             ),
             ("pytest -q", 127, "sh: 1: pytest: not found", None),
             ("/opt/lint", 127, "sh: 1: /opt/lint: not found", None),
@@ -373,19 +378,18 @@ mod tests {
             .unwrap();
         let setting = |command: &str| format!("`pre_commit = [\"{command}\"]`");
         let remedy = |name: &str, problem, command: &str| {
-            let part = BrokenPart { name: name.to_owned(), problem };
-            part.render_remedy(command, folder.path(), setting)
+            part(name, problem).render_remedy(command, folder.path(), setting)
         };
-        let said = remedy("tset", PartProblem::NoTarget, "make tset");
+        let said = remedy("tset", NoTarget, "make tset");
         assert!(said.contains("write `pre_commit = [\"make test\"]`"), "{said}");
-        let said = remedy("deploy", PartProblem::NoTarget, "make deploy");
+        let said = remedy("deploy", NoTarget, "make deploy");
         assert!(said.contains("correct `pre_commit = [\"make deploy\"]`"), "{said}");
-        let said = remedy("./a.sh", PartProblem::NotExecutable, "./a.sh --all");
+        let said = remedy("./a.sh", NotExecutable, "./a.sh --all");
         assert!(
             said.contains("--chmod=+x ./a.sh") && said.contains("\"sh ./a.sh --all\""),
             "{said}"
         );
-        let said = remedy("./a.sh", PartProblem::CrlfEnds, "./a.sh");
+        let said = remedy("./a.sh", CrlfEnds, "./a.sh");
         assert!(said.contains("eol=lf"), "{said}");
     }
 }
