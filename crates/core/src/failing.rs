@@ -4,8 +4,9 @@
 //! the table) and the lines that state the failure: those in the section of a failed test (`sections.rs`), and
 //! those with a word for an expected or actual value. Parts that vary from run to run are masked (`steady.rs`).
 //! Numbers in a message stay: another value is another failure. If the runner names no test, the whole output
-//! counts.
+//! counts, without the progress of build tools (`progress.rs`).
 
+mod progress;
 mod runners;
 mod sections;
 mod steady;
@@ -17,10 +18,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::signature::plain_text;
+use progress::is_progress;
 use sections::SectionReader;
 pub(crate) use steady::place_file;
 use steady::steady_line;
-pub use totals::tests_run;
+pub use totals::{reports_failed_tests, tests_run};
 
 /// Maximum number of failed tests kept of an output.
 pub const TESTS_MAX: usize = 2_000;
@@ -47,7 +49,7 @@ impl CheckFailures {
         let mut sections = SectionReader::new(&tests);
         let states = |line: &&str| {
             let is_message = sections.read_line(line);
-            tests.is_empty() || is_message || states_a_value(line)
+            if tests.is_empty() { !is_progress(line) } else { is_message || states_a_value(line) }
         };
         let lines = text.lines().filter(states).map(steady_line);
         let lines = lines.filter(|line| !line.is_empty()).take(LINES_MAX);
@@ -285,6 +287,25 @@ mod tests {
         assert!(plain.are_within(&of("at ./check.sh:7: expected 5, got -1 after 9ms (12:31:44)")));
         assert!(!plain.are_within(&of("at ./check.sh:3: expected 5, got 6 after 12ms (12:30:01)")));
         assert!(!plain.are_within(&CheckFailures::default()));
+    }
+
+    /// What a tool built, fetched or waited for is no failure: an unchanged compile error is the same one.
+    #[test]
+    fn progress_of_a_build_does_not_make_another_failure() {
+        let cargo = |progress: &str, error: &str| {
+            let output = format!(
+                "{progress}error[E0308]: {error}\n --> src/lib.rs:3:5\n  |\n3 |     \"four\"\n  |     ^^^^^^\n\n\
+                 error: could not compile `shop` (lib) due to 1 previous error\n"
+            );
+            CheckFailures::from_output(output.as_bytes(), "/w")
+        };
+        let first = "    Updating crates.io index\n  Downloaded x v1.0.0\n   Compiling x v1.0.0\n   \
+                     Compiling shop v0.1.0 (/w)\n";
+        let later = "    Blocking waiting for file lock on build directory\n   Compiling shop v0.1.0 (/w)\n\
+                     warning: build failed, waiting for other jobs to finish...\n";
+        let base = cargo(first, "mismatched types");
+        assert!(cargo(later, "mismatched types").are_within(&base));
+        assert!(!cargo(later, "cannot find value").are_within(&base));
     }
 
     /// Outputs of runs of the same tree: `~` stands for what varies by itself, `@` for a value of a free message.

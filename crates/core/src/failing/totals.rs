@@ -1,6 +1,21 @@
-//! The number of tests that an output reports as run.
+//! The number of tests that an output reports as run, and of those that failed.
 
 use super::TESTS_MAX;
+use super::runners::{parse_prove, parse_tap};
+
+/// What a runner counts in the summary of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct TestCounts {
+    /// Tests that passed or failed.
+    run: u64,
+    failed: u64,
+}
+
+impl TestCounts {
+    const fn add(self, other: Self) -> Self {
+        Self { run: self.run + other.run, failed: self.failed + other.failed }
+    }
+}
 
 /// Returns the number of tests that an output reports as run, passed or failed. Skipped, ignored and
 /// deselected tests and expected failures do not count.
@@ -8,22 +23,59 @@ use super::TESTS_MAX;
 /// Only runners are read whose report is the same whether they pass or fail; several runs in one output are
 /// summed.
 pub fn tests_run(text: &str) -> Option<u64> {
+    count_tests(text).map(|counts| counts.run)
+}
+
+/// Returns whether the summary of a known runner says that tests failed. Names and words of failures anywhere
+/// else in an output do not count.
+pub fn reports_failed_tests(text: &str) -> bool {
+    let has_plan = text.lines().any(is_tap_plan);
+    count_tests(text).is_some_and(|counts| counts.failed > 0)
+        || text.lines().any(|line| is_failed_end(line) || has_plan && parse_tap(line).is_some())
+}
+
+/// Returns whether a line is the end of a run with failed tests, of a runner that counts nothing in it.
+fn is_failed_end(line: &str) -> bool {
+    const ENDS: [&str; 8] = [
+        "FAILED (failures=",
+        "FAILED (errors=",
+        "error: test failed, to rerun pass",
+        "FAIL\t",
+        "Result: FAIL",
+        "FAILURES!",
+        "ERRORS!",
+        "FAILED | ",
+    ];
+    ENDS.iter().any(|end| line.starts_with(end))
+        || line.starts_with("--- FAIL: ")
+        || line.contains(" (Wstat: ") && parse_prove(line).is_some()
+        || is_failed_gradle(line)
+}
+
+/// Parses `3 tests completed, 1 failed`.
+fn is_failed_gradle(line: &str) -> bool {
+    let counts = line.split_once(" completed, ").filter(|(all, _)| all.contains(" test"));
+    counts.is_some_and(|(_, failed)| sum_named_counts(failed, ", ", &["failed"]) > Some(0))
+}
+
+/// Parses `1..3`.
+fn is_tap_plan(line: &str) -> bool {
+    line.trim_end().strip_prefix("1..").is_some_and(|last| parse_count(last).is_some())
+}
+
+fn count_tests(text: &str) -> Option<TestCounts> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let runs = lines().filter_map(count_in_line).take(TESTS_MAX);
-    let found = [sum_counts(runs), parse_unittest(text), parse_node_test(text), parse_mocha(text)];
-    let mut found = found.into_iter().flatten().peekable();
-    found.peek()?;
-    Some(found.sum())
+    let runs = lines().filter_map(count_in_line).take(TESTS_MAX).reduce(TestCounts::add);
+    let found = [runs, parse_unittest(text), parse_node_test(text), parse_mocha(text)];
+    found.into_iter().flatten().reduce(TestCounts::add)
 }
 
 fn sum_counts(counts: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut counts = counts.peekable();
-    counts.peek()?;
-    Some(counts.sum())
+    counts.reduce(|sum, count| sum + count)
 }
 
 /// Reads the runners that report on a single line.
-fn count_in_line(line: &str) -> Option<u64> {
+fn count_in_line(line: &str) -> Option<TestCounts> {
     parse_cargo_test(line)
         .or_else(|| parse_nextest(line))
         .or_else(|| parse_pytest(line))
@@ -36,19 +88,22 @@ fn count_in_line(line: &str) -> Option<u64> {
 }
 
 /// Parses `test result: ok. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
-fn parse_cargo_test(line: &str) -> Option<u64> {
+fn parse_cargo_test(line: &str) -> Option<TestCounts> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-    sum_named_counts(counts, "; ", &["passed", "failed"])
+    sum_outcomes(counts, "; ", &["failed"])
 }
 
 /// Parses `Summary [   0.010s] 3 tests run: 2 passed, 1 failed, 1 skipped`.
-fn parse_nextest(line: &str) -> Option<u64> {
+fn parse_nextest(line: &str) -> Option<TestCounts> {
     let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
-    parse_count(rest.split(['/', ' ']).next()?).filter(|_| rest.contains(" run: "))
+    let run = parse_count(rest.split(['/', ' ']).next()?)?;
+    let (_, counts) = rest.split_once(" run: ")?;
+    let failed = sum_named_counts(counts, ", ", &["failed", "timed out", "exec failed"]);
+    Some(TestCounts { run, failed: failed.unwrap_or(0) })
 }
 
 /// Parses `== 1 failed, 2 passed, 1 skipped in 0.12s ==`, also without the signs in quiet mode.
-fn parse_pytest(line: &str) -> Option<u64> {
+fn parse_pytest(line: &str) -> Option<TestCounts> {
     let (counts, time) = line.trim_matches('=').trim().split_once(" in ")?;
     let is_time = time.as_bytes().first().is_some_and(u8::is_ascii_digit) && time.contains('s');
     let parts = || counts.split(", ").map(|part| part.split_once(' '));
@@ -73,35 +128,36 @@ fn parse_pytest(line: &str) -> Option<u64> {
     if !is_time || !all {
         return None;
     }
-    sum_named_counts(counts, ", ", &["passed", "failed", "error", "errors"])
+    sum_outcomes(counts, ", ", &["failed", "error", "errors"])
 }
 
 /// Parses `Tests:       1 failed, 1 skipped, 2 passed, 4 total`.
-fn parse_jest(line: &str) -> Option<u64> {
+fn parse_jest(line: &str) -> Option<TestCounts> {
     let counts = line.strip_prefix("Tests:")?.trim();
     counts.ends_with(" total").then_some(())?;
-    sum_named_counts(counts, ", ", &["passed", "failed"])
+    sum_outcomes(counts, ", ", &["failed"])
 }
 
 /// Parses `Tests  1 failed | 2 passed | 1 skipped (4)`.
-fn parse_vitest(line: &str) -> Option<u64> {
+fn parse_vitest(line: &str) -> Option<TestCounts> {
     let counts = line.strip_prefix("Tests  ")?.trim();
     let (counts, _) = counts.rsplit_once(" (")?;
-    sum_named_counts(counts, " | ", &["passed", "failed"])
+    sum_outcomes(counts, " | ", &["failed"])
 }
 
 /// Parses `3 examples, 1 failure, 1 pending`.
-fn parse_rspec(line: &str) -> Option<u64> {
+fn parse_rspec(line: &str) -> Option<TestCounts> {
     let of = |words: &[&str]| sum_named_counts(line, ", ", words);
     let all = line.split(", ").next()?.split_once(' ')?;
     if !matches!(all.1, "example" | "examples") || !line.contains(" failure") {
         return None;
     }
-    Some(parse_count(all.0)?.saturating_sub(of(&["pending"]).unwrap_or(0)))
+    let run = parse_count(all.0)?.saturating_sub(of(&["pending"]).unwrap_or(0));
+    Some(TestCounts { run, failed: of(&["failure", "failures"]).unwrap_or(0) })
 }
 
 /// Parses `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
-fn parse_surefire(line: &str) -> Option<u64> {
+fn parse_surefire(line: &str) -> Option<TestCounts> {
     let at = line.find("Tests run: ")?;
     let parts = || line[at..].split([',', ' ']).collect::<Vec<_>>();
     let after = |word: &str| {
@@ -110,26 +166,29 @@ fn parse_surefire(line: &str) -> Option<u64> {
         parse_count(parts.get(at + 1)?)
     };
     let skipped = after("Skipped:")?;
-    Some(after("run:")?.saturating_sub(skipped))
+    let failed = after("Failures:").unwrap_or(0) + after("Errors:").unwrap_or(0);
+    Some(TestCounts { run: after("run:")?.saturating_sub(skipped), failed })
 }
 
 /// Parses `Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 5 ms`.
-fn parse_dotnet(line: &str) -> Option<u64> {
+fn parse_dotnet(line: &str) -> Option<TestCounts> {
     let counts = line.strip_prefix("Failed!").or_else(|| line.strip_prefix("Passed!"))?;
     let after =
         |word: &str| parse_count(counts.split_once(word)?.1.trim_start().split(',').next()?);
-    Some(after("Failed:")? + after("Passed:")?)
+    let failed = after("Failed:")?;
+    Some(TestCounts { run: failed + after("Passed:")?, failed })
 }
 
 /// Parses `67% tests passed, 1 tests failed out of 3`.
-fn parse_ctest(line: &str) -> Option<u64> {
-    let (_, all) = line.split_once(" tests failed out of ")?;
-    line.contains("% tests passed").then(|| parse_count(all))?
+fn parse_ctest(line: &str) -> Option<TestCounts> {
+    let (before, all) = line.split_once(" tests failed out of ")?;
+    let (_, failed) = before.split_once("% tests passed, ")?;
+    Some(TestCounts { run: parse_count(all)?, failed: parse_count(failed)? })
 }
 
 /// Parses `Ran 3 tests in 0.001s`, and below it `FAILED (failures=1, skipped=1)` or `OK (skipped=1)`.
-fn parse_unittest(text: &str) -> Option<u64> {
-    let mut all = None;
+fn parse_unittest(text: &str) -> Option<TestCounts> {
+    let mut all: Option<TestCounts> = None;
     let mut ran = 0;
     for line in text.lines().map(str::trim) {
         if let Some(rest) = line.strip_prefix("Ran ")
@@ -137,23 +196,27 @@ fn parse_unittest(text: &str) -> Option<u64> {
             && rest.contains(" in ")
         {
             ran = parse_count(count)?;
-            all = Some(all.unwrap_or(0) + ran);
+            all = Some(all.unwrap_or_default().add(TestCounts { run: ran, failed: 0 }));
         } else if let Some((how, rest)) = line.split_once(" (")
             && matches!(how, "OK" | "FAILED")
-            && let Some(sum) = all
+            && let Some(sum) = all.as_mut()
         {
-            let left_out = rest.trim_end_matches(')').split(", ").filter_map(|part| {
-                let (what, count) = part.split_once('=')?;
-                matches!(what, "skipped" | "expected failures").then(|| parse_count(count))?
-            });
-            all = Some(sum.saturating_sub(left_out.sum::<u64>().min(ran)));
+            let count = |of: &[&str]| {
+                let parts = rest.trim_end_matches(')').split(", ").filter_map(|part| {
+                    let (what, count) = part.split_once('=')?;
+                    of.contains(&what).then(|| parse_count(count))?
+                });
+                parts.sum::<u64>()
+            };
+            sum.run = sum.run.saturating_sub(count(&["skipped", "expected failures"]).min(ran));
+            sum.failed += count(&["failures", "errors", "unexpected successes"]);
         }
     }
     all
 }
 
 /// Parses `# pass 2` and `# fail 1` of node's runner, with another sign in its human-readable reporter.
-fn parse_node_test(text: &str) -> Option<u64> {
+fn parse_node_test(text: &str) -> Option<TestCounts> {
     let count = |word: &str| {
         let counts = text.lines().filter_map(|line| {
             let rest = line.trim().strip_prefix(['#', 'i', 'ℹ'])?.strip_prefix(' ')?;
@@ -162,11 +225,12 @@ fn parse_node_test(text: &str) -> Option<u64> {
         sum_counts(counts)
     };
     let todo = count("todo").unwrap_or(0);
-    Some((count("pass")? + count("fail")?).saturating_sub(todo))
+    let failed = count("fail")?;
+    Some(TestCounts { run: (count("pass")? + failed).saturating_sub(todo), failed })
 }
 
 /// Parses `2 passing (5ms)` and `1 failing`.
-fn parse_mocha(text: &str) -> Option<u64> {
+fn parse_mocha(text: &str) -> Option<TestCounts> {
     let count = |word: &str| {
         let counts = text.lines().filter_map(|line| {
             let (count, rest) = line.strip_prefix("  ")?.split_once(' ')?;
@@ -176,7 +240,17 @@ fn parse_mocha(text: &str) -> Option<u64> {
         });
         sum_counts(counts)
     };
-    Some(count("passing")? + count("failing").unwrap_or(0))
+    let failed = count("failing").unwrap_or(0);
+    Some(TestCounts { run: count("passing")? + failed, failed })
+}
+
+/// Returns the counts of tests that passed or failed, where `failed` are the words for failed ones.
+fn sum_outcomes(counts: &str, between: &str, failed: &[&str]) -> Option<TestCounts> {
+    let passed = sum_named_counts(counts, between, &["passed"]);
+    let failed = sum_named_counts(counts, between, failed);
+    passed.or(failed)?;
+    let failed = failed.unwrap_or(0);
+    Some(TestCounts { run: passed.unwrap_or(0) + failed, failed })
 }
 
 /// Returns the sum of the counts followed by one of these words.
@@ -195,6 +269,12 @@ fn parse_count(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the outputs of the table say where a test failed.
+    const SAID: [&str; 7] = [
+        "1 failed", "1 failing", "(failures=1", "fail 1", "1 failure", "Failures: 1",
+        "1 tests failed",
+    ];
 
     #[test]
     fn the_tests_that_were_run_are_counted() {
@@ -228,6 +308,40 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(tests_run(text), expected, "{text:?}");
+            let has_failed = SAID.iter().any(|sign| text.contains(sign));
+            assert_eq!(reports_failed_tests(text), has_failed, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_without_counts_says_that_tests_failed() {
+        let red = [
+            "FAILED (failures=1)",
+            "    tests::adds\n\nerror: test failed, to rerun pass `--lib`",
+            "FAIL\nFAIL\texample.com/greet\t0.003s\nFAIL",
+            "t/a.t (Wstat: 256 (exited 1) Tests: 1 Failed: 1)\nResult: FAIL",
+            "1..2\nok 1 a\nnot ok 2 b",
+            "FAILURES!\nTests: 3, Assertions: 3, Failures: 1.",
+            "3 tests completed, 1 failed",
+            "FAILED | 2 passed | 1 failed (3ms)",
+        ];
+        for text in red {
+            assert!(reports_failed_tests(text), "{text:?}");
+        }
+        let others = [
+            "3",
+            "0 failed",
+            "FAIL: expected failure, as known\nERROR 500",
+            "FAILED tests/test_a.py::test_b - assert 1 == 2",
+            "3 uploads failed, 2 tests to go",
+            "not ok 2 b",
+            "1..2\nnot ok 2 b # TODO later",
+            "  * adds up\n  * is empty",
+            "1 passed in 0.01s",
+            "",
+        ];
+        for text in others {
+            assert!(!reports_failed_tests(text), "{text:?}");
         }
     }
 }

@@ -27,6 +27,9 @@ pub const EXPECTED_CHANGE: &str = "scope:expected";
 /// The source of a check that cannot pass until a person has added a line to the settings: no agent can
 /// fix it.
 pub const KEPT_BASE: &str = "validate:base:kept";
+/// The source of a check that does not start on the baseline, because of a part of the project or a wrong
+/// name in the settings.
+pub const BROKEN_BASE: &str = "validate:base:broken";
 /// The source of a repository hook to which the sandbox denied access.
 pub const KEPT_HOOK: &str = "hook:kept";
 /// The common prefix of sources of checks on the baseline.
@@ -203,6 +206,12 @@ impl Fault {
         self.source == SLOW_BASE
     }
 
+    /// Returns whether a check does not start on the baseline, because of a part of the project or a wrong
+    /// name in the settings: its cause says in sentences what is wrong, and what helps.
+    pub fn is_broken_base(&self) -> bool {
+        self.source == BROKEN_BASE
+    }
+
     /// Whether files were taken back because they change how the checks run.
     pub fn is_check_file_change(&self) -> bool {
         self.source == CHECK_FILES
@@ -292,7 +301,7 @@ fn compute_signature(kind: &Kind, source: &str, message: &str) -> Signature {
             Signature::from_parts(code, place, &[&context.what])
         }
         Kind::PreconditionMissing(context)
-            if matches!(place, SETUP | SLOW_BASE | KEPT_BASE | KEPT_HOOK) =>
+            if matches!(place, SETUP | SLOW_BASE | KEPT_BASE | BROKEN_BASE | KEPT_HOOK) =>
         {
             Signature::from_parts(code, place, &[&context.what])
         }

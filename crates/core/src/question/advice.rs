@@ -72,6 +72,9 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
                 again."
             .to_owned();
     }
+    if asked.broken.is_some() {
+        return "Please correct it, then tell me to try again.".to_owned();
+    }
     if asked.work == Work::Job && asked.code == Some(Code::PreconditionMissing) {
         return "Please create what is missing or tell the job where it is, then tell me to try \
                 again."

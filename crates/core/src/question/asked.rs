@@ -56,6 +56,8 @@ pub struct QuestionFacts<'a> {
     /// The access that the sandbox denied to a check or a hook, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
+    /// Why a check does not start before the work, and what helps, as sentences.
+    pub broken: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
     /// `true` if the task's own words lead to that change.
@@ -143,6 +145,7 @@ impl<'a> QuestionFacts<'a> {
             setup_ended: None,
             check_ended: None,
             kept: None,
+            broken: None,
             why: None,
             is_expected: false,
             rejected_push: false,

@@ -189,6 +189,7 @@ impl ProblemText<'_> {
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
                     kept: asked.kept,
+                    broken: asked.broken,
                     why: asked.why,
                     rejected_push: asked.rejected_push,
                     again: asked.reason.is_repeated(),

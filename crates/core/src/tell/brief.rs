@@ -141,6 +141,7 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
             },
             Some(fault) if fault.is_setup_failure() => "see why the setup command fails".into(),
             Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
+            Some(fault) if fault.is_broken_base() => "see why a check does not start".into(),
             fault => hands_action(fault.map(|fault| &fault.kind)),
         },
         QuestionKind::Ok => "say whether it may".into(),

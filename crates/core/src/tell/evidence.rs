@@ -113,7 +113,9 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ToolMissing(of)
         | Kind::ToolConfig(of) => add_tool(evidence, of, &fault.message),
         Kind::BudgetExhausted(of) => evidence.budget = budget_facts(of),
-        Kind::PreconditionMissing(of) if fault.is_setup_failure() || fault.is_slow_base() => {
+        Kind::PreconditionMissing(of)
+            if fault.is_setup_failure() || fault.is_slow_base() || fault.is_broken_base() =>
+        {
             evidence.command = non_empty(&of.what);
             evidence.output = last_lines(&fault.message);
         }

@@ -80,6 +80,7 @@ fn with_question_facts<T>(
         setup_ended: hints.setup_ended,
         check_ended: hints.check_ended,
         kept: hints.kept,
+        broken: hints.broken,
         why: hints.why,
         is_expected: hints.is_expected,
         rejected_push: hints.rejected_push,
@@ -273,6 +274,7 @@ struct QuestionHints<'a> {
     setup_ended: Option<&'a str>,
     check_ended: Option<&'a str>,
     kept: Option<&'a str>,
+    broken: Option<&'a str>,
     why: Option<&'a str>,
     is_expected: bool,
     rejected_push: bool,
@@ -365,7 +367,9 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             let setup_ended = ended(Fault::is_setup_failure);
             let check_ended = ended(Fault::is_slow_base);
             let kept = ended(Fault::needs_settings_line);
-            QuestionHints { setup_ended, check_ended, kept, ..QuestionHints::from_name(&c.what) }
+            let broken = ended(Fault::is_broken_base);
+            let named = QuestionHints::from_name(&c.what);
+            QuestionHints { setup_ended, check_ended, kept, broken, ..named }
         }
         Some(Kind::PermissionCommandBlocked(of)) => command_hints(of),
         Some(Kind::PermissionFileAccess(of)) => {

@@ -23,6 +23,8 @@ pub struct Obstacle<'a> {
     pub check_ended: Option<&'a str>,
     /// The access that the sandbox denied to a check or a hook, as a sentence.
     pub kept: Option<&'a str>,
+    /// Why a check does not start before the work, and what helps, as sentences.
+    pub broken: Option<&'a str>,
     /// Why a change needs a person's yes, as a sentence.
     pub why: Option<&'a str>,
     /// `true` if git did not accept a push, because the remote has commits that are not here.
@@ -178,6 +180,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::PreconditionMissing if about.check_ended.is_some() => {
             let ended = about.check_ended.unwrap_or_default();
             return describe_slow_check(about.what, ended);
+        }
+        Code::PreconditionMissing if about.broken.is_some() => {
+            return about.broken.unwrap_or_default().to_owned();
         }
         Code::PreconditionMissing if about.kept.is_some() => {
             return describe_denied_access(about.kept.unwrap_or_default(), about.what);

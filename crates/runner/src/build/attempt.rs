@@ -12,7 +12,7 @@ use unstuck_core::policy::Amount;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, AgentAssignment, AgentEnd};
 use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::process::WallEnforcement;
-use unstuck_world::validate::{BaselineMode, render_service_denial};
+use unstuck_world::validate::{BaselineMode, BaselineRequirement, render_service_denial};
 use unstuck_world::workspace::{Workspace, WorktreeContent};
 
 use super::agent_follower::{ACTIONS_MAX, AgentFollower};
@@ -165,7 +165,12 @@ impl BuildContext {
         let means = (&shell, &*self.settings.redactor);
         let is_new = self.baselines.find_baseline(order.build, &task.gates).is_none();
         let words = collect_task_words(order);
-        let of = (order.build, &task.gates, &*words);
+        let wanted = BaselineRequirement {
+            words: &words,
+            mode: task.gates.baseline,
+            has_own_checks: order.task.validate.is_some(),
+        };
+        let of = (order.build, &task.gates, wanted);
         let measured = self.baselines.measure_baseline(of, workspace, means, at).await;
         let measured = match measured {
             Ok(measured) => measured,

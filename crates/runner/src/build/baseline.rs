@@ -67,7 +67,7 @@ impl BuildBaselines {
     /// before. Returns `None` if an agent has worked there already: then any red check counts.
     pub(super) async fn measure_baseline(
         &self,
-        (build, gates, words): (BuildId, &TaskGates, &str),
+        (build, gates, wanted): (BuildId, &TaskGates, BaselineRequirement<'_>),
         workspace: &Workspace,
         (shell, redactor): (&Shell, &Redactor),
         (run, now): (RunId, Time),
@@ -80,7 +80,7 @@ impl BuildBaselines {
             return Ok(None);
         }
         let all = gates.all_gates();
-        let wanted = BaselineRequirement { words, mode: gates.baseline };
+        workspace.note_ignored_before_checks().await?;
         let measure = Box::pin(Baseline::measure(workspace, (&all, wanted), shell));
         let baseline = workspace.watch_check(&[], (run, now), measure).await??;
         let baseline = baseline.with_clean_output(|text| redactor.redact_text(text).into_owned());

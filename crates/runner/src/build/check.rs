@@ -250,6 +250,13 @@ impl BuildContext {
         for command in &seen.flaky {
             words.push(describe_flaky_check(command));
         }
+        for (command, files) in &seen.leftovers {
+            words.push(format!(
+                "`{command}` passes only where it has not run before: it failed until {} was removed, which \
+                 an earlier run had left.",
+                render_ignored_names(files)
+            ));
+        }
         for text in words {
             self.send_remark(order, &text).await;
         }

@@ -32,6 +32,7 @@ impl BuildContext {
         let is_due = self.can_confirm(checks.gate(), seen)
             && (self.was_base_red(order, task)
                 || !seen.flaky.is_empty()
+                || !seen.leftovers.is_empty()
                 || !seen.proves_less.is_empty()
                 || workspace.may_pass_by_leftovers().await?);
         if !is_due {

@@ -20,6 +20,6 @@ pub use environment::CommandEnvironment;
 pub(crate) use policy::blocked_fault;
 pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
 pub use rule::find_refusal;
-pub(crate) use shell::base_name;
 pub use shell::list_programs;
+pub(crate) use shell::{base_name, loses_exit_code};
 pub use shims::{CommandShims, REFUSALS_MAX};

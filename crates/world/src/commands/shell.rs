@@ -18,11 +18,13 @@ pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
     /// The files to which redirections send its output.
     pub(super) writes: Vec<String>,
+    /// `true` if a pipe leads its output to another program, whose exit code is then the line's.
+    is_piped: bool,
 }
 
 impl SimpleCommand {
     fn from_words(words: &[String]) -> Self {
-        Self { words: words.to_vec(), writes: Vec::new() }
+        Self { words: words.to_vec(), ..Self::default() }
     }
 }
 
@@ -92,6 +94,7 @@ impl ShellLexer<'_> {
                     self.end_command();
                     self.skip_here_documents();
                 }
+                '|' if self.rest.next_if_eq(&'|').is_none() => self.end_piped_command(),
                 ';' | '&' | '|' | '(' | ')' => self.end_command(),
                 blank if blank.is_whitespace() => self.end_word(),
                 other => self.push_letter(other),
@@ -202,6 +205,14 @@ impl ShellLexer<'_> {
         }
     }
 
+    /// Ends a command, or a group that has just ended, whose output goes through a pipe.
+    fn end_piped_command(&mut self) {
+        self.end_command();
+        if let Some(before) = self.found.last_mut() {
+            before.is_piped = true;
+        }
+    }
+
     fn skip_line(&mut self) {
         while self.rest.next_if(|letter| *letter != '\n').is_some() {}
     }
@@ -284,6 +295,14 @@ pub fn list_programs(line: &str) -> Vec<Vec<String>> {
         }
     }
     found
+}
+
+/// Returns whether a failure of a program of this line is lost in a pipe, because the line ends with
+/// the exit code of the pipe's last program.
+pub(crate) fn loses_exit_code(line: &str) -> bool {
+    let keeps = ["pipefail", "PIPESTATUS", "pipestatus"];
+    !keeps.iter().any(|word| line.contains(word))
+        && find_commands(line).iter().any(|command| command.is_piped)
 }
 
 /// Returns the name of a program without its folder.
@@ -388,6 +407,31 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(seen(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_loses_the_exit_code_of_all_but_its_last_program() {
+        for line in [
+            "make test | tail -3", "make test 2>&1 | tee log", "make test |& cat", "(a; b) | cat",
+            "{ a; } | cat", "sh -c 'a | b'", "a || b | c", "a && b | c; d",
+        ] {
+            assert!(loses_exit_code(line), "{line}");
+        }
+        for line in [
+            "make test",
+            "a || b",
+            "echo 'a | b'",
+            "grep \"a|b\" c",
+            "a > b",
+            "a >| b",
+            "a # b | c",
+            "bash -o pipefail -c 'a | b'",
+            "set -o pipefail; a | b",
+            "bash -c 'a | b; exit ${PIPESTATUS[0]}'",
+            "",
+        ] {
+            assert!(!loses_exit_code(line), "{line}");
         }
     }
 

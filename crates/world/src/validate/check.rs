@@ -1,25 +1,21 @@
-//! A single check: its command, and the fault that its end maps to.
+//! A single check: its command, how often it runs, and the fault of a red one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use unstuck_core::failing::{CheckFailures, tests_run};
-use unstuck_core::fault::text_rules::{self, CheckStop, RuleSet};
-use unstuck_core::fault::{CheckStage, Code, Crash, Fault, Internal, Kind, Tool, Validation};
-use unstuck_core::signature::Signature;
-use unstuck_core::text::strip_escapes;
+use unstuck_core::failing::CheckFailures;
+use unstuck_core::fault::text_rules::CheckStop;
+use unstuck_core::fault::{CheckStage, Crash, Fault, Kind, Tool, Validation};
 
-use super::network::{BlockedConnection, lacks_network, no_network_fault};
-use crate::process::{
-    DeniedPath, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
-};
-use crate::workspace::Shell;
+use super::network::lacks_network;
+use super::starting::BrokenPart;
+use crate::process::{DeniedPath, ProcessResult, last_lines};
+use crate::workspace::{Shell, Workspace};
 
 /// Maximum length of the output that a fault carries, in bytes: the end, in whole lines.
-const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
+pub(super) const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
 /// A shell returns the signal that ended its command as an exit code above this.
-const SIGNAL_BASE: i32 = 128;
-const SIGNAL_MAX: i32 = 64;
+pub(super) const SIGNAL_BASE: i32 = 128;
 
 /// Exit code of `timeout` for a command that took too long.
 const TOO_LONG: i32 = 124;
@@ -29,15 +25,13 @@ const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 /// Exit code that is recorded for a check that ended green or could not run, and counts as red.
 pub(super) const FAILED: i32 = 1;
 
-/// Exit codes of a shell for a program that does not exist, and for one that may not be executed.
-const NOT_FOUND: i32 = 127;
-const NOT_EXECUTABLE: i32 = 126;
-
 #[derive(Debug)]
 pub(super) enum CheckOutcome {
     Green(CheckPass),
     /// Red at first, and green when it was run again on the same files.
     Flaky,
+    /// Red at first, and green without these files, which earlier runs had left in the worktree.
+    GreenWithoutLeftovers(Vec<PathBuf>),
     /// The check itself is red.
     Red(Box<CheckFailure>),
     /// The check could not run, and says nothing about the change.
@@ -48,7 +42,7 @@ impl CheckOutcome {
     /// Returns the fault of a check that is not green.
     pub(super) fn into_result(self) -> Result<(), Fault> {
         match self {
-            Self::Green(_) | Self::Flaky => Ok(()),
+            Self::Green(_) | Self::Flaky | Self::GreenWithoutLeftovers(_) => Ok(()),
             Self::Red(red) => Err(red.fault),
             Self::Failed(fault) => Err(*fault),
         }
@@ -76,6 +70,15 @@ pub(super) struct CheckFailure {
     pub(super) denied: Option<DeniedPath>,
     /// Why the command did not run at all, as the program says that was to start it.
     pub(super) stop: Option<CheckStop>,
+    /// The part of the project that kept the command from starting.
+    pub(super) broken: Option<BrokenPart>,
+}
+
+impl CheckFailure {
+    /// Returns whether the command did not run at all.
+    pub(super) const fn did_not_run(&self) -> bool {
+        self.stop.is_some() || self.broken.is_some()
+    }
 }
 
 /// The n-th check of a gate, counted from 1.
@@ -87,22 +90,51 @@ pub(super) struct GateCheck<'a> {
 }
 
 impl GateCheck<'_> {
-    /// Runs the check, and once more when it is red: a check that then passes is flaky.
-    pub(super) async fn run(self, directory: &Path, shell: &Shell) -> CheckOutcome {
-        match self.run_once(directory, shell).await {
-            CheckOutcome::Red(red) => match self.run_once(directory, shell).await {
-                CheckOutcome::Green(_) => CheckOutcome::Flaky,
-                CheckOutcome::Red(again) => CheckOutcome::Red(again),
-                CheckOutcome::Flaky | CheckOutcome::Failed(_) => CheckOutcome::Red(red),
-            },
+    /// Runs the check, and once more when it is red, without what its runs have left in the
+    /// worktree: a check that then passes is flaky, or passes only where it has not run before.
+    pub(super) async fn run(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
+        let red = match self.run_once(workspace.directory(), shell).await {
+            CheckOutcome::Red(red) => red,
+            other => return other,
+        };
+        let removed = match workspace.remove_check_leftovers().await {
+            Ok(removed) => removed,
+            Err(fault) => return CheckOutcome::Failed(Box::new(fault)),
+        };
+        match self.run_again(red, workspace.directory(), shell).await {
+            CheckOutcome::Flaky if !removed.is_empty() => {
+                CheckOutcome::GreenWithoutLeftovers(removed)
+            }
             other => other,
+        }
+    }
+
+    /// Runs the check in a folder that is no task's worktree, and once more when it is red.
+    pub(super) async fn run_in_folder(self, directory: &Path, shell: &Shell) -> CheckOutcome {
+        match self.run_once(directory, shell).await {
+            CheckOutcome::Red(red) => self.run_again(red, directory, shell).await,
+            other => other,
+        }
+    }
+
+    async fn run_again(
+        self,
+        red: Box<CheckFailure>,
+        directory: &Path,
+        shell: &Shell,
+    ) -> CheckOutcome {
+        match self.run_once(directory, shell).await {
+            CheckOutcome::Green(_) => CheckOutcome::Flaky,
+            CheckOutcome::Red(again) => CheckOutcome::Red(again),
+            _ => CheckOutcome::Red(red),
         }
     }
 
     /// Runs the check on a change whose base is known to end in time. A check that hangs or crashes
     /// twice is red: the change made it so.
-    pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> CheckOutcome {
-        let fault = match self.run(directory, shell).await {
+    pub(super) async fn run_on_change(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
+        let directory = workspace.directory();
+        let fault = match self.run(workspace, shell).await {
             CheckOutcome::Failed(fault) if break_off_status(&fault).is_some() => fault,
             // Without the change it needs no network.
             CheckOutcome::Failed(fault) if lacks_network(&fault) => {
@@ -132,15 +164,21 @@ impl GateCheck<'_> {
 
     /// Returns a red result for a check that only the change keeps from running.
     fn red_outcome(self, output: &str, exit: i32, fault: &Fault) -> CheckOutcome {
-        CheckOutcome::Red(Box::new(CheckFailure {
-            fault: self.red_fault(exit, &fault.message, output.trim_start()),
+        CheckOutcome::Red(Box::new(self.red_failure(exit, &fault.message, output.trim_start())))
+    }
+
+    /// Returns a red result without the facts that its output may hold.
+    pub(super) fn red_failure(self, exit: i32, message: &str, output: &str) -> CheckFailure {
+        CheckFailure {
+            fault: self.red_fault(exit, message, output),
             exit,
             output: last_lines(output, OUTPUT_BYTES_MAX).to_owned(),
             failures: CheckFailures::default(),
             tests_run: None,
             denied: None,
             stop: None,
-        }))
+            broken: None,
+        }
     }
 
     /// Returns the fault of a check that is green only with new tests.
@@ -168,115 +206,39 @@ impl GateCheck<'_> {
         let missing = match stop {
             CheckStop::Program(program) => program.clone(),
             CheckStop::Module(module) => format!("the Python module {module}"),
-            CheckStop::Signal(signal) => {
-                let crash = Crash { exit: None, signal: Some(*signal) };
-                let message = format!("{} was ended by signal {signal}", self.command);
-                return Fault::tool_crash(self.fault_source(), message, crash);
-            }
+            CheckStop::Signal(signal) => return self.crash_fault(*signal),
         };
-        let message = format!("{missing} is not there\n{}", red.output);
-        let tool = Tool { command: Some(missing), exit: Some(red.exit), ..Tool::default() };
+        self.missing_fault(missing, red.exit, &red.output)
+    }
+
+    /// Returns the fault of a check that a signal ended.
+    pub(super) fn crash_fault(self, signal: i32) -> Fault {
+        let message = format!("{} was ended by signal {signal}", self.command);
+        let crash = Crash { exit: None, signal: Some(signal) };
+        Fault::tool_crash(self.fault_source(), message, crash)
+    }
+
+    /// Returns the fault of a check that needs something which is not there.
+    pub(super) fn missing_fault(self, missing: String, exit: i32, output: &str) -> Fault {
+        let message = format!("{missing} is not there\n{output}");
+        let tool = Tool { command: Some(missing), exit: Some(exit), ..Tool::default() };
         Fault::tool_missing(self.fault_source(), message, tool)
     }
 
     pub(super) fn fault_source(self) -> String {
-        let gate = match self.gate {
+        format!("validate:{}#{}", self.gate_name(), self.n)
+    }
+
+    /// Returns the name of the gate in the settings.
+    pub(super) const fn gate_name(self) -> &'static str {
+        match self.gate {
             CheckStage::PreCommit => "pre_commit",
             CheckStage::PrePush => "pre_push",
             CheckStage::PrePr => "pre_pr",
-        };
-        format!("validate:{gate}#{}", self.n)
-    }
-
-    fn judge_end(self, ended: &ProcessResult, directory: &Path, wall: &Wall) -> CheckOutcome {
-        match ended.how {
-            ProcessEnd::Exited(0) => CheckOutcome::Green(CheckPass::from_ended(ended, directory)),
-            ProcessEnd::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
-                let crash = Crash { exit: None, signal: Some(exit - SIGNAL_BASE) };
-                let message =
-                    format!("{} was ended by signal {}", self.command, exit - SIGNAL_BASE);
-                CheckOutcome::Failed(Box::new(Fault::tool_crash(
-                    self.fault_source(),
-                    message,
-                    crash,
-                )))
-            }
-            ProcessEnd::Exited(exit) => self.judge_failed_exit(ended, exit, directory, wall),
-            _ => {
-                let fault =
-                    derive_fault(ended, &self.fault_source(), self.command).unwrap_or_else(|| {
-                        let component = "validate".to_owned();
-                        let message = format!("{} was stopped", self.command);
-                        Fault::internal_error(self.fault_source(), message, Internal { component })
-                    });
-                CheckOutcome::Failed(Box::new(with_output(fault, ended)))
-            }
         }
     }
 
-    fn judge_failed_exit(
-        self,
-        ended: &ProcessResult,
-        exit: i32,
-        directory: &Path,
-        wall: &Wall,
-    ) -> CheckOutcome {
-        let bytes = ended.output.to_bytes();
-        // Colors of a runner are noise in a log or a prompt.
-        let mut output = strip_escapes(&String::from_utf8_lossy(&bytes));
-        // A refusal by the sandbox is not classified as a message of a remote side.
-        let denied = wall.find_denied(&output, directory);
-        if let Some(denied) = &denied {
-            output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
-        }
-        if let Some(missing) = find_missing_program(self.command, exit, &output) {
-            let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
-            let end = last_lines(&output, OUTPUT_BYTES_MAX);
-            let message = format!("{missing} is not there\n{end}");
-            let missing = Fault::tool_missing(self.fault_source(), message, tool);
-            return CheckOutcome::Failed(Box::new(missing));
-        }
-        let classified = match &denied {
-            Some(_) => None,
-            None => text_rules::classify_with(&bytes, RuleSet::ValidationOutput),
-        };
-        let outage = classified.map(|(code, _)| code);
-        let unreached =
-            if denied.is_some() { None } else { BlockedConnection::find(outage, &output, wall) };
-        if let Some(unreached) = unreached {
-            output = format!("{}\n[{}]", output.trim_end(), unreached.render_sentence());
-            if unreached == BlockedConnection::Network {
-                let end = last_lines(&output, OUTPUT_BYTES_MAX);
-                let fault = no_network_fault(self.fault_source(), self.command, end);
-                return CheckOutcome::Failed(Box::new(fault));
-            }
-        }
-        match classified {
-            Some((code, rule)) => {
-                let signature =
-                    Signature::from_output(code, &self.gate_source(), &output, Some(exit));
-                let kind = add_facts(Kind::bare(code), exit, self.command);
-                let fault =
-                    Fault::new(kind, self.fault_source(), last_lines(&output, OUTPUT_BYTES_MAX));
-                CheckOutcome::Failed(Box::new(fault.with_rule(rule, signature)))
-            }
-            None => CheckOutcome::Red(Box::new(CheckFailure {
-                fault: self.red_fault(
-                    exit,
-                    &format!("{} ended with {exit}", self.command),
-                    &output,
-                ),
-                exit,
-                output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
-                failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
-                tests_run: count_tests(ended),
-                stop: if denied.is_some() { None } else { text_rules::find_check_stop(&bytes) },
-                denied,
-            })),
-        }
-    }
-
-    fn gate_source(self) -> String {
+    pub(super) fn gate_source(self) -> String {
         self.fault_source().split('#').next().unwrap_or_default().to_owned()
     }
 
@@ -316,32 +278,6 @@ impl CheckPass {
             None => Some("none".to_owned()),
         }
     }
-
-    fn from_ended(ended: &ProcessResult, directory: &Path) -> Self {
-        let bytes = ended.output.to_bytes();
-        let failed = CheckFailures::from_output(&bytes, &directory.to_string_lossy()).tests;
-        Self { tests_run: count_tests(ended), failed }
-    }
-}
-
-/// Returns the number of tests that a check reports; `None` if its output was truncated, because
-/// the dropped part may have reported more.
-fn count_tests(ended: &ProcessResult) -> Option<u64> {
-    if ended.output.dropped_bytes() > 0 {
-        return None;
-    }
-    tests_run(&strip_escapes(&String::from_utf8_lossy(&ended.output.to_bytes())))
-}
-
-/// Adds the end of the output as the cause of a timeout.
-fn with_output(fault: Fault, ended: &ProcessResult) -> Fault {
-    if fault.code() != Code::OperationTimeout {
-        return fault;
-    }
-    let bytes = ended.output.to_bytes();
-    let output = strip_escapes(&String::from_utf8_lossy(&bytes));
-    let end = last_lines(output.trim_end(), OUTPUT_BYTES_MAX).to_owned();
-    if end.is_empty() { fault } else { fault.with_cause(end) }
 }
 
 /// Returns the exit code that stands for a check that did not end by itself, if the tested code can
@@ -355,43 +291,4 @@ fn break_off_status(fault: &Fault) -> Option<i32> {
         }
         _ => None,
     }
-}
-
-/// Returns what a check needs and does not find: the program itself, or the part of it that the
-/// command names. A missing module of the project is a red check: it may be an agent's task to
-/// write it.
-fn find_missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
-    if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
-        return Some(find_not_found(output).unwrap_or_else(|| first_word(command)));
-    }
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let modules = words.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
-    for module in modules {
-        let said = format!("No module named {module}");
-        if output.lines().any(|line| line.trim_end().trim_end_matches('\'').ends_with(&said)) {
-            return Some(module.to_owned());
-        }
-    }
-    let starts = |prefix: &str| output.lines().find(|line| line.trim_start().starts_with(prefix));
-    let line = starts("error: no such command: `")
-        .or_else(|| starts("npm error Missing script:"))
-        .or_else(|| starts("npm ERR! Missing script:"))
-        .or_else(|| starts("make: *** No rule to make target"))
-        .or_else(|| starts("npm error could not determine executable"))?;
-    Some(line.trim().to_owned())
-}
-
-/// Parses `sh: 1: pytest: not found` and `bash: line 1: pytest: command not found`.
-fn find_not_found(output: &str) -> Option<String> {
-    let line = output.lines().rev().find(|line| {
-        line.ends_with(": not found")
-            || line.ends_with("command not found")
-            || line.ends_with(": Permission denied")
-    })?;
-    let (before, _) = line.rsplit_once(": ")?;
-    Some(before.rsplit(": ").next().unwrap_or(before).to_owned())
-}
-
-fn first_word(command: &str) -> String {
-    command.split_whitespace().next().unwrap_or(command).to_owned()
 }

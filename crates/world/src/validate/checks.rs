@@ -72,6 +72,8 @@ pub struct GateReport {
     pub green: Vec<String>,
     /// Green checks that were red first and green when they were run again.
     pub flaky: Vec<String>,
+    /// Green checks that were red until files were removed which earlier runs had left.
+    pub leftovers: BTreeMap<String, Vec<PathBuf>>,
     /// Checks that fail exactly as they did at the base.
     pub red_at_base: Vec<BaselineFailure>,
     /// Number of tests that green checks report, by command.
@@ -158,13 +160,16 @@ impl GateChecks {
         let shell = &workspace.confine_shell(shell);
         for check in self.list_checks() {
             let command = check.command.to_owned();
-            let directory = workspace.directory();
             let checked = if baseline.is_some() {
-                check.run_on_change(directory, shell).await
+                check.run_on_change(workspace, shell).await
             } else {
-                check.run(directory, shell).await
+                check.run(workspace, shell).await
             };
             match checked {
+                CheckOutcome::GreenWithoutLeftovers(removed) => {
+                    seen.leftovers.insert(command.clone(), removed);
+                    seen.green.push(command);
+                }
                 CheckOutcome::Green(_) | CheckOutcome::Flaky => {
                     if let CheckOutcome::Green(passed) = &checked {
                         let weaker = baseline
@@ -179,11 +184,12 @@ impl GateChecks {
                     seen.green.push(command);
                 }
                 CheckOutcome::Red(red) => {
-                    let CheckFailure { fault, failures, stop, .. } = *red;
+                    let did_not_run = red.did_not_run();
+                    let CheckFailure { fault, failures, .. } = *red;
                     let fault = Box::new(fault);
                     let is_known = |base: &Baseline| base.fails_as_before(&command, &failures);
                     // What did not run has not failed as before.
-                    if stop.is_some() || !baseline.is_some_and(is_known) {
+                    if did_not_run || !baseline.is_some_and(is_known) {
                         return Ok(GateVerdict::Red { fault, seen });
                     }
                     seen.red_at_base.push(BaselineFailure { command, failures, fault });
@@ -251,7 +257,7 @@ impl GateChecks {
     /// has to be restored, and no failure is excused.
     pub async fn run_in_folder(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in self.list_checks() {
-            check.run(directory, shell).await.into_result()?;
+            check.run_in_folder(directory, shell).await.into_result()?;
         }
         Ok(())
     }

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use unstuck_core::fault::text_rules::CheckStop;
-use unstuck_core::fault::{Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool};
+use unstuck_core::fault::{
+    BROKEN_BASE, CheckStage, Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool,
+};
 use unstuck_core::text::{VALUE_CHARS_MAX, quote_words, span_words};
 use unstuck_core::time::Span;
 
@@ -17,6 +19,7 @@ use super::baseline::{Baseline, BaselineCheck, BaselineMode};
 use super::check::{CheckFailure, CheckOutcome, GateCheck};
 use super::checks::GateChecks;
 use super::missing::{find_missing_package, is_known_tool, is_own_module, is_own_program};
+use super::starting::BrokenPart;
 use crate::workspace::{Shell, Workspace};
 
 impl Baseline {
@@ -43,34 +46,14 @@ impl Baseline {
         for checks in gates {
             for check in checks.list_checks() {
                 let command = check.command.to_owned();
-                match check.run(workspace.directory(), shell).await {
+                match check.run(workspace, shell).await {
                     CheckOutcome::Green(passed) => {
                         baseline.tests_run.extend(passed.tests_run.map(|ran| (command, ran)));
                     }
+                    CheckOutcome::GreenWithoutLeftovers(_) => {}
                     CheckOutcome::Flaky => baseline.flaky.push(command),
                     CheckOutcome::Red(red) => {
-                        let kept = find_fence_fault((&command, &red), wanted, workspace).await?;
-                        let stopped = red
-                            .stop
-                            .as_ref()
-                            .filter(|stop| !wanted.is_about_stop(stop, workspace.directory()));
-                        let stopped = stopped.map(|stop| check.stop_fault(stop, &red));
-                        let CheckFailure { exit, output, failures, tests_run, .. } = *red;
-                        if let Some(package) = find_missing_package(&output, workspace.directory())
-                        {
-                            return Err(cannot_run_fault(
-                                &command,
-                                missing_package_fault(check, exit, &package, &output),
-                            ));
-                        }
-                        if let Some(fault) = kept {
-                            return Err(fault);
-                        }
-                        if let Some(fault) = stopped {
-                            return Err(cannot_run_fault(&command, fault));
-                        }
-                        let gate = checks.gate();
-                        let red = BaselineCheck { gate, exit, output, failures, tests_run };
+                        let red = keep_red_check(check, *red, wanted, workspace).await?;
                         baseline.red.insert(command, red);
                     }
                     CheckOutcome::Failed(fault) => return Err(cannot_run_fault(&command, *fault)),
@@ -79,6 +62,35 @@ impl Baseline {
         }
         Ok(baseline)
     }
+}
+
+/// Returns what is kept of a check that is red at the base, or the fault of one that says nothing
+/// about the base.
+async fn keep_red_check(
+    check: GateCheck<'_>,
+    red: CheckFailure,
+    wanted: BaselineRequirement<'_>,
+    workspace: &Workspace,
+) -> Result<BaselineCheck, Fault> {
+    let root = workspace.directory();
+    let command = check.command;
+    if let Some(fault) = find_broken_fault(check, &red, wanted, root) {
+        return Err(fault);
+    }
+    let kept = find_fence_fault((command, &red), wanted, workspace).await?;
+    if let Some(package) = find_missing_package(&red.output, root) {
+        let missing = missing_package_fault(check, red.exit, &package, &red.output);
+        return Err(cannot_run_fault(command, missing));
+    }
+    if let Some(fault) = kept {
+        return Err(fault);
+    }
+    let stopped = red.stop.as_ref().filter(|stop| !wanted.is_about_stop(stop, root));
+    if let Some(stop) = stopped {
+        return Err(cannot_run_fault(command, check.stop_fault(stop, &red)));
+    }
+    let CheckFailure { exit, output, failures, tests_run, .. } = red;
+    Ok(BaselineCheck { gate: check.gate, exit, output, failures, tests_run })
 }
 
 /// Returns the fault of a check that needs a package which is not installed.
@@ -129,6 +141,8 @@ pub struct BaselineRequirement<'a> {
     pub words: &'a str,
     /// The consequence of a red check.
     pub mode: BaselineMode,
+    /// `true` if the task has checks before its commit of its own.
+    pub has_own_checks: bool,
 }
 
 impl BaselineRequirement<'_> {
@@ -142,6 +156,12 @@ impl BaselineRequirement<'_> {
             !self.words[..at].ends_with(is_part)
                 && !self.words[at + name.len()..].starts_with(is_part)
         })
+    }
+
+    /// Returns whether the task mentions a part of the project, or the file in which it is defined.
+    fn mentions_part(self, part: &BrokenPart) -> bool {
+        self.mentions_path(Path::new(&part.name))
+            || part.defining_file().is_some_and(|file| self.mentions_word(file))
     }
 
     /// Returns whether the task mentions a program or module that is not a well-known tool.
@@ -167,6 +187,30 @@ impl BaselineRequirement<'_> {
             }
         }
     }
+}
+
+/// Returns the fault that asks the operator about a check which does not start because of a part of
+/// the project of which the task says nothing.
+fn find_broken_fault(
+    check: GateCheck<'_>,
+    red: &CheckFailure,
+    wanted: BaselineRequirement<'_>,
+    root: &Path,
+) -> Option<Fault> {
+    let broken = red.broken.as_ref().filter(|broken| !wanted.mentions_part(broken))?;
+    let setting = |line: &str| match check.gate {
+        CheckStage::PreCommit if wanted.has_own_checks => {
+            format!("`validate: {line}` at the top of the task")
+        }
+        _ => format!("`{} = [{line:?}]` below [validate] in unstuck.toml", check.gate_name()),
+    };
+    let who = quote_words(check.command, VALUE_CHARS_MAX).unwrap_or_default();
+    let fact = broken.render_fact();
+    let remedy = broken.render_remedy(check.command, root, setting);
+    let cause = format!("The check {who} cannot start: {fact}, so {NOT_BEGUN}. {remedy}");
+    let what = check.command.to_owned();
+    let fault = Fault::precondition_missing(BROKEN_BASE, &*red.output, Missing { what });
+    Some(fault.with_cause(cause))
 }
 
 /// Returns the fault that asks the operator about a check which is red at the base because of the
@@ -226,7 +270,8 @@ mod tests {
             ("add a function", "local.json", false),
         ];
         for (words, path, expected) in cases {
-            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            let wanted =
+                BaselineRequirement { words, mode: BaselineMode::Green, has_own_checks: false };
             assert_eq!(wanted.mentions_path(Path::new(path)), expected, "{words}");
         }
     }
@@ -257,7 +302,8 @@ mod tests {
             ("repair the crash of `make test`", CheckStop::Signal(11), true),
         ];
         for (words, stop, expected) in cases {
-            let wanted = BaselineRequirement { words, mode: BaselineMode::Green };
+            let wanted =
+                BaselineRequirement { words, mode: BaselineMode::Green, has_own_checks: false };
             assert_eq!(wanted.is_about_stop(&stop, folder.path()), expected, "{words}: {stop:?}");
         }
     }

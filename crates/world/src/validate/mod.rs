@@ -10,10 +10,12 @@ mod baseline;
 mod check;
 mod checks;
 mod definition;
+mod judge;
 mod measure;
 mod missing;
 mod network;
 mod secrets;
+mod starting;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, GateVerdict};

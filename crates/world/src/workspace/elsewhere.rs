@@ -103,6 +103,8 @@ fn other_branch_fault(name: &str, commit: &Oid) -> Fault {
 pub(super) const IGNORED_NOTE: &str = "ignored";
 /// Name of the note that lists the ignored files that setup has made since, before a check.
 const IGNORED_OF_SETUP: &str = "ignored-of-setup";
+/// Name of the note that lists the ignored files from before the first check in a new worktree.
+pub(super) const IGNORED_BEFORE_CHECKS: &str = "ignored-before-checks";
 /// A copy of the agent's index while it is read.
 const AGENTS_INDEX: &str = "index.seen";
 /// Files that are named to the agent; the others are counted.
@@ -127,6 +129,28 @@ impl Workspace {
             return Ok(());
         }
         self.state.write_file(IGNORED_OF_SETUP, &self.encode_ignored().await?).map(drop)
+    }
+
+    /// Records the ignored files that exist before the first check runs in a new worktree.
+    pub async fn note_ignored_before_checks(&self) -> Result<(), Fault> {
+        if self.in_place {
+            return Ok(());
+        }
+        self.state.write_file(IGNORED_BEFORE_CHECKS, &self.encode_ignored().await?).map(drop)
+    }
+
+    /// Returns the ignored files that only checks can have made: those of the agent were moved out
+    /// before a check.
+    pub(super) async fn list_ignored_of_checks(&self) -> Result<Vec<PathBuf>, Fault> {
+        let before = match self.state.read_file(IGNORED_BEFORE_CHECKS)? {
+            None => self.state.read_file(IGNORED_NOTE)?,
+            found => found,
+        };
+        let Some(before) = before else { return Ok(Vec::new()) };
+        let of_setup = self.state.read_file(IGNORED_OF_SETUP)?.unwrap_or_default();
+        let known: BTreeSet<PathBuf> = split_paths(&before).chain(split_paths(&of_setup)).collect();
+        let now = self.list_ignored().await?;
+        Ok(now.into_iter().filter(|path| !known.contains(path)).collect())
     }
 
     async fn encode_ignored(&self) -> Result<Vec<u8>, Fault> {

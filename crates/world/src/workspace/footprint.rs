@@ -21,6 +21,7 @@ use unstuck_core::time::Time;
 use super::agent_files::{OWN_INDEX, RestoreSelection, digest_path};
 use super::changes::WorktreeChange;
 use super::ecosystem::{ByProduct, classify_by_product, is_lock_file};
+use super::elsewhere::IGNORED_BEFORE_CHECKS;
 use super::workspace::Workspace;
 use crate::git::status::StatusEntry;
 use crate::git::{Git, join_paths, split_paths};
@@ -130,6 +131,16 @@ impl Footprint {
         self.made.contains(path)
     }
 
+    /// Returns whether a check made a new path, not setup.
+    pub(super) fn is_left_by_check(&self, path: &Path) -> bool {
+        self.made.contains(path) && !self.left.contains_key(path)
+    }
+
+    /// Returns the new paths.
+    pub(super) fn into_made(self) -> impl Iterator<Item = PathBuf> {
+        self.made.into_iter()
+    }
+
     /// Returns whether a new path that setup made has changed since.
     pub(super) fn has_changed(&self, directory: &Path, path: &Path) -> bool {
         self.left.get(path).is_some_and(|digest| *digest != digest_path(&directory.join(path)))
@@ -154,7 +165,7 @@ impl Workspace {
     /// Removes all footprint data, for a worktree that is replaced.
     pub(super) fn delete_footprint(&self) -> Result<(), Fault> {
         self.forget_agent_files()?;
-        [FOOTPRINT, MARK, CHECKED, OWN_INDEX]
+        [FOOTPRINT, MARK, CHECKED, OWN_INDEX, IGNORED_BEFORE_CHECKS]
             .into_iter()
             .try_for_each(|name| self.state.delete_file(name))
     }
@@ -208,11 +219,16 @@ impl Workspace {
         self.state.write_file(MARK, &mark.encode()).map(drop)
     }
 
+    /// Returns the differences from the base before the commands that run.
+    pub(super) fn read_mark(&self) -> Result<Option<Footprint>, Fault> {
+        let mark = self.state.read_file(MARK)?;
+        Ok(mark.map(|mark| Footprint::decode(&mark)))
+    }
+
     /// Adds the leftovers of commands to the footprint, and returns the tracked files that a check
     /// changed.
     pub(super) async fn settle_mark(&self, author: CommandAuthor) -> Result<Vec<PathBuf>, Fault> {
-        let Some(mark) = self.state.read_file(MARK)? else { return Ok(Vec::new()) };
-        let before = Footprint::decode(&mark);
+        let Some(before) = self.read_mark()? else { return Ok(Vec::new()) };
         let after = self.compare_with_index(&self.git_with_base_index()).await?;
         self.restore_agent_files(match author {
             CommandAuthor::Check => RestoreSelection::Rewritten(&after.held),

@@ -21,6 +21,7 @@ mod finish;
 mod footprint;
 mod fresh;
 mod in_place;
+mod leftovers;
 mod own_code;
 mod prepare;
 mod private;

@@ -4,6 +4,7 @@
 //! `doctor` shows all concerns; `run` prints them and does not begin if one of them stops it. The preflight
 //! changes nothing and runs no check.
 
+mod lines;
 mod programs;
 mod python;
 mod repository;
@@ -89,6 +90,7 @@ pub(crate) async fn inspect_project(
     let checks = &planned.commands;
     let mut concerns = repository::inspect_repository(root).await;
     concerns.extend(find_missing_checks(planned));
+    concerns.extend(lines::inspect_lines(settings, checks).await);
     concerns.extend(programs::inspect_programs(root, settings, checks).await);
     concerns.extend(python::inspect_python(root, &settings.run.setup, checks).await);
     concerns.extend(find_shared_links(root, settings));

@@ -47,7 +47,7 @@ pub(super) async fn inspect_programs(
 }
 
 /// Returns the place of a check: a setting, or else the task that brings it along.
-fn name_place(settings: &Settings, check: &str) -> &'static str {
+pub(super) fn name_place(settings: &Settings, check: &str) -> &'static str {
     let validate = &settings.validate;
     let of = [
         (&validate.pre_commit, "validate.pre_commit in unstuck.toml"),

@@ -1,7 +1,7 @@
 //! What was red before any agent worked.
 
 use unstuck_core::fault::Code;
-use unstuck_world::validate::{Baseline, GateVerdict};
+use unstuck_world::validate::{Baseline, BaselineRequirement, GateVerdict};
 
 use super::{ANY, checks, run};
 use crate::support::block_on;
@@ -59,6 +59,42 @@ fn a_check_that_cannot_run_is_no_red_base() {
         let verdict = run(&stage, &workspace, &checks, &[], None);
         let GateVerdict::Red { fault, .. } = verdict else { panic!("{verdict:?}") };
         assert_ne!(fault.code(), Code::ValidationPreCommit, "{command}");
+    }
+}
+
+// B15: a part of the project that is not there is the work of a task that speaks of it; otherwise a
+// person is asked, with the line to write.
+#[test]
+fn a_missing_part_of_the_project_is_the_work_or_a_question() {
+    let files =
+        [("Makefile", "test:\n\t@true\n"), ("closed.sh", "exit 0\n"), ("crlf.sh", "#!/bin/sh\r\n")];
+    let (stage, workspace) = Stage::with_worktree(&files);
+    let cases = [
+        (
+            "make tset",
+            "write `pre_commit = [\"make test\"]` below [validate] in unstuck.toml",
+            "tset",
+        ),
+        ("./scripts/check.sh", "there is no ./scripts/check.sh", "scripts/check.sh"),
+        ("./closed.sh", "`pre_commit = [\"sh ./closed.sh\"]`", "closed.sh"),
+        ("sh crlf.sh; exit 2", "ends in CRLF", "crlf.sh"),
+    ];
+    for (command, said, named) in cases {
+        let checks = checks(&[command]);
+        let measure = |words| {
+            let wanted = BaselineRequirement { words, ..ANY };
+            block_on(Baseline::measure(&workspace, (&[&checks], wanted), &stage.shell()))
+        };
+        let fault = measure("add a farewell").unwrap_err();
+        assert_eq!(fault.code(), Code::PreconditionMissing, "{command}");
+        let cause = fault.cause.as_deref().unwrap_or_default();
+        assert!(cause.contains(said) && cause.contains(command), "{cause}");
+        let base = measure(&format!("see to `{named}`")).unwrap();
+        assert_eq!(base.red_checks().next().unwrap().0, command);
+        // After the work it is a red check, and never one as before.
+        let verdict = run(&stage, &workspace, &checks, &[], Some(&base));
+        let GateVerdict::Red { fault, .. } = verdict else { panic!("{verdict:?}") };
+        assert_eq!(fault.code(), Code::ValidationPreCommit, "{command}");
     }
 }
 

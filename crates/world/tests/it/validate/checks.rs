@@ -84,6 +84,71 @@ fn each_end_has_its_code() {
     }
 }
 
+// B15: behind a pipe, the exit code is that of the last program; a runner's own summary counts more.
+#[test]
+fn a_pipe_hides_no_failed_tests() {
+    let stage =
+        Stage::with(&[("said", "FAILED t.py::test_a - assert 1 == 2\n1 failed in 0.02s\n")]);
+    for command in ["(cat said; exit 1) | tail -3", "sh -c 'cat said | tee log'"] {
+        let fault = red(&stage, command);
+        assert_eq!(fault.code(), Code::ValidationPreCommit, "{command}");
+        assert!(fault.message.contains("the last program in the pipe"), "{}", fault.message);
+        let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
+        assert!(context.output.contains("pipefail"), "{}", context.output);
+    }
+    for command in [
+        "cat said",
+        "cat said | grep -c failed",
+        "echo 'ERROR: 2 uploads failed' | tee log",
+        "bash -o pipefail -c 'cat said | tail -3'",
+    ] {
+        let verdict = run(&stage, &stage.fresh(), &checks(&[command]), &[], None);
+        assert!(matches!(verdict, GateVerdict::Green(_)), "{command}: {verdict:?}");
+    }
+}
+
+// B15: what earlier runs of a check have left does not make it red; by-products of tools stay.
+#[test]
+fn what_a_check_has_left_does_not_make_it_red() {
+    let files = [
+        ("a", "1"),
+        ("out/kept", "1"),
+        (".gitignore", "*.db\nnode_modules\n"),
+        ("package.json", "{}"),
+    ];
+    let (stage, workspace) = Stage::with_worktree(&files);
+    let scope = PathScope::new(&ScopeRules::default()).unwrap();
+    let once = "mkdir -p node_modules && touch node_modules/x && mkdir new && echo 1 > new/log && set -C && \
+                echo 1 > out/report && echo 1 > shop.db && grep -q 1 a";
+    let checks = checks(&[once]);
+    let at = (RunId(1), NOW);
+    let shell = stage.shell();
+    block_on(workspace.note_ignored_before_checks()).unwrap();
+    let gates = [&checks];
+    let measure = Baseline::measure(&workspace, (&gates, ANY), &shell);
+    let base = block_on(workspace.watch_check(&[], at, measure)).unwrap().unwrap();
+    assert!(workspace.directory().join("shop.db").exists());
+
+    let run = || {
+        let changes = block_on(workspace.list_changes()).unwrap();
+        let ran = checks.run(&workspace, held(&scope), Some(&base), &shell, at);
+        block_on(workspace.watch_check(&changes, at, ran)).unwrap().unwrap()
+    };
+    std::fs::write(workspace.directory().join("of-the-agent"), "2").unwrap();
+    let GateVerdict::Green(seen) = run() else { panic!() };
+    let left: Vec<&str> = seen.leftovers[once].iter().filter_map(|path| path.to_str()).collect();
+    assert_eq!(left, ["new/log", "out/report", "shop.db"]);
+    assert!(seen.flaky.is_empty() && seen.green.len() == 1);
+    for kept in ["of-the-agent", "out/kept", "node_modules/x"] {
+        assert!(workspace.directory().join(kept).exists(), "{kept}");
+    }
+    // A check that is red because of the work says so, and not what is in its way.
+    std::fs::write(workspace.directory().join("a"), "2").unwrap();
+    let GateVerdict::Red { fault, .. } = run() else { panic!() };
+    let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
+    assert!(!context.output.contains("exists"), "{}", context.output);
+}
+
 #[test]
 fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
     let stage = Stage::with(&[("a", "1")]);

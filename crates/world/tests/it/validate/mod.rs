@@ -17,7 +17,8 @@ use crate::support::block_on;
 use crate::support::task_worktree::{NOW, Stage};
 
 /// Of a task that names nothing.
-const ANY: BaselineRequirement<'_> = BaselineRequirement { words: "", mode: BaselineMode::Green };
+const ANY: BaselineRequirement<'_> =
+    BaselineRequirement { words: "", mode: BaselineMode::Green, has_own_checks: false };
 
 fn checks(commands: &[&str]) -> GateChecks {
     protecting_checks(commands, &[])
