@@ -172,8 +172,8 @@ impl GateChecks {
                 }
                 CheckOutcome::Green(_) | CheckOutcome::Flaky => {
                     if let CheckOutcome::Green(passed) = &checked {
-                        let weaker = baseline
-                            .and_then(|of| of.weaker_proof_fault(check, (passed, directory)));
+                        let proof = (passed, workspace.directory());
+                        let weaker = baseline.and_then(|of| of.weaker_proof_fault(check, proof));
                         seen.proves_less.extend(weaker);
                         seen.tests_run.extend(passed.tests_run.map(|ran| (command.clone(), ran)));
                     }
