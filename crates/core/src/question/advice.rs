@@ -151,7 +151,7 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
             Reason::KeepsFailing { .. } => (
                 Decision::TryAgain,
                 "Please check whether the service is up. If it is, let me try again now. If not, \
-                 I keep trying by myself.",
+                 the job runs again by itself when it is due.",
             ),
             _ => (
                 Decision::TryAgain,
