@@ -76,9 +76,6 @@ pub(super) fn question_cause(question: &Question) -> &'static str {
 /// Returns the sentence for a task that continues after a person's answer.
 pub(super) fn render_answered(name: &str, guidance: &Guidance, next: Step) -> String {
     let decision = guidance.decision;
-    if decision == Decision::Deny && !matches!(next, Step::TakeBack) {
-        return format!("You said no; continuing {name} without it.");
-    }
     let said = match decision {
         Decision::ProvideCredentials => "You fixed it",
         Decision::AllowOnce => "You allowed it this once",
@@ -99,6 +96,9 @@ pub(super) fn render_answered(name: &str, guidance: &Guidance, next: Step) -> St
     };
     let then = match decision {
         Decision::SkipFeature => format!("skipping {name}"),
+        Decision::Deny if !matches!(next, Step::TakeBack) => {
+            format!("continuing {name} without it")
+        }
         Decision::Deny => format!("reverting the change and skipping {name}"),
         Decision::SimplerVersion => format!("working on a simpler version of {name}"),
         Decision::ItDidNot => format!("doing it now for {name}"),
