@@ -339,7 +339,7 @@ pub enum Event {
         /// Number of the approach that follows; 0 in journals of versions that did not record it.
         #[serde(default)]
         approach: u32,
-        /// Number of approaches in total; an `approach` greater than this is the last one.
+        /// Number of tries of the error; a try beyond them is the last one.
         #[serde(default)]
         of: u32,
     },

@@ -393,20 +393,23 @@ fn next_approach(recorded: &RecordedEvent) -> String {
     let Event::Retrying { attempt, approach, of, .. } = &recorded.event else {
         return String::new();
     };
+    let at_error = attempt.saturating_add(1);
     if *approach > 0 {
-        return approach_phrase(*approach, *of);
+        return approach_phrase(*approach, at_error, *of);
     }
     let counts = recorded.why.iter().flat_map(|why| &why.counts);
     let limit = counts.filter(|count| count.counter == Charge::Signature).map(|count| count.limit);
-    approach_phrase(attempt.saturating_add(1), limit.max().unwrap_or_default())
+    approach_phrase(at_error, at_error, limit.max().unwrap_or_default())
 }
 
-/// Formats the number of an approach: `2 of 3`, or `4, the last one`. Journals of early versions do not
-/// have the number of all approaches; it is then zero.
-fn approach_phrase(number: u32, of: u32) -> String {
+/// Formats the number of an approach: `2 of 3`, `4, the last one`, or `3; 2 of 3 for this error` after
+/// approaches that met another one. Journals of early versions do not have the number of tries; it is then
+/// zero.
+fn approach_phrase(number: u32, at_error: u32, of: u32) -> String {
     match of {
         0 => number.to_string(),
-        of if number > of => format!("{number}, the last one"),
+        of if at_error > of => format!("{number}, the last one"),
+        of if number > at_error => format!("{number}; {at_error} of {of} for this error"),
         of => format!("{number} of {of}"),
     }
 }

@@ -180,6 +180,9 @@ fn a_retry_says_which_approach_and_why() {
     let why = Why::with_code(Rule::AnotherApproach, code).with_count(Charge::Signature, 1, 3);
     assert_eq!(said(&by(why, retrying(code, 1, 0, 0))), told);
     assert!(said(&at(retrying(code, 3, 4, 3))).contains("(4, the last one)"));
+    // The number of tries is the configured one, also after approaches that met another error.
+    assert!(said(&at(retrying(code, 1, 4, 3))).contains("(4; 2 of 3 for this error)"));
+    assert!(said(&at(retrying(code, 3, 6, 3))).contains("(6, the last one)"));
     assert!(said(&at(retrying(code, 1, 0, 0))).contains("approach (2) for"));
 }
 
