@@ -2,7 +2,8 @@
 
 use anstyle::Style;
 use unstuck_core::engine::{BuildState, SkipReason, TaskState};
-use unstuck_core::tell::{BuildTally, brief};
+use unstuck_core::tell::{BuildTally, brief, describe_spent_day};
+use unstuck_core::text::failure_phrase_with_facts;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
@@ -94,6 +95,11 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
         TaskState::Failed { code } => format!("failed: {code}"),
         state => brief::describe_task_state(state, "").into_owned(),
     }
+}
+
+/// Returns what a task says about the budget of the day that it found used up.
+pub(crate) fn find_spent_day<'a>(mut tasks: impl Iterator<Item = &'a TaskRow>) -> Option<String> {
+    tasks.find_map(|task| task.moved.failure.as_deref().and_then(describe_spent_day))
 }
 
 pub(crate) fn render_build_state(row: &BuildRow, is_at_work: bool, now: Time) -> String {

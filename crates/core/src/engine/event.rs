@@ -114,7 +114,13 @@ pub enum Event {
     BuildPaused { build: BuildId, cause: PauseCause, open_questions: u32 },
     /// A build sleeps until the next budget window.
     #[serde(rename = "agent.sleeping")]
-    Sleeping { build: BuildId, until: Time },
+    Sleeping {
+        build: BuildId,
+        until: Time,
+        /// The exhausted budget. Journals of early versions do not have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<Arc<Fault>>,
+    },
     /// A sleeping build woke up.
     #[serde(rename = "agent.waking")]
     Waking { build: BuildId },

@@ -9,6 +9,7 @@ use super::event_phrases::{
     applied_sentence, checked_sentence, describe_run_status, phase_phrase, question_cause,
     red_base_sentence, render_answered, reverted_sentence, step_sentence, waiting_phrase,
 };
+use super::evidence::describe_spent_day;
 use super::tally::{BuildTally, render_build_done};
 use crate::engine::{
     Event, NOTE_CHARS_MAX, PauseCause, Raised, Reconciled, RecordedEvent, Rule, SkipReason, Subject,
@@ -93,7 +94,11 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
                 "Paused the build: its budget has no room for the next step.".to_owned()
             }
         },
-        Event::Sleeping { until, .. } => format!("Sleeping; work continues in {}.", wait(until)),
+        Event::Sleeping { until, fault, .. } => {
+            let spent = fault.as_deref().and_then(describe_spent_day);
+            let said = spent.map_or_else(|| "Sleeping".to_owned(), |said| capitalize_first(&said));
+            format!("{said}; work continues in {}.", wait(until))
+        }
         Event::Waking { .. } => "Awake again; work continues.".to_owned(),
 
         Event::BaseChecked { red, .. } => red_base_sentence(red),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::engine::{ActionFacts, Question, Rule, State, Subject, Task, Tried};
 use crate::failing::CheckFailures;
 use crate::fault::{
-    Auth, BudgetSpent, Code, CommandEnd, Fault, Files, Kind, Permission, Tool, Validation,
+    Auth, BudgetSpan, BudgetSpent, Code, CommandEnd, Fault, Files, Kind, Permission, Tool,
+    Validation,
 };
 use crate::policy::Amount;
 use crate::question::{
@@ -14,7 +15,7 @@ use crate::question::{
 };
 use crate::tell::brief;
 use crate::text::brief::{group_thousands, render_duration, render_money};
-use crate::text::{failure_phrase, provider_display_name};
+use crate::text::{VALUE_CHARS_MAX, failure_phrase, provider_display_name, quote_words};
 use crate::time::Span;
 
 /// Maximum number of failing tests named.
@@ -177,7 +178,19 @@ pub(super) fn budget_facts(of: &BudgetSpent) -> Option<BudgetFacts> {
         limit: render_in_unit(of, of.limit),
         spent: render_in_unit(of, of.spent),
         needed: render_in_unit(of, of.needed),
+        setting: (of.span == BudgetSpan::Day).then(|| format!("budget.per_day.{}", of.unit)),
     })
+}
+
+/// Returns that the budget of the day has no room, with its limit, its setting and what is spent; `None` if
+/// the fault is another.
+pub fn describe_spent_day(fault: &Fault) -> Option<String> {
+    let Kind::BudgetExhausted(of) = &fault.kind else { return None };
+    let BudgetFacts { limit, spent, setting, .. } = budget_facts(of)?;
+    let setting = setting.and_then(|setting| quote_words(&setting, VALUE_CHARS_MAX))?;
+    Some(format!(
+        "the budget of {limit} for today ({setting}) has no room for the next step, with {spent} spent"
+    ))
 }
 
 /// Returns how much a person adds to a budget by letting the work continue or by raising the limit.

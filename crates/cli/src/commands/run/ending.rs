@@ -100,6 +100,11 @@ pub(super) fn render_limited(
         let at = until.map_or_else(String::new, |until| format!(" at {until}"));
         return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
     }
+    if let (None, Some(until)) = (waits, &until)
+        && let Some(spent) = stand::find_spent_day(tasks())
+    {
+        return format!("unstuck: {spent}; it has room again at {until}, {over}");
+    }
     let what = match waits {
         None if rests.is_some() => "the budget for now is spent",
         _ => "the service is limited",

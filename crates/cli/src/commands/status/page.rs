@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::{GateState, QuestionId, TaskState};
+use unstuck_core::engine::{BuildState, GateState, QuestionId, TaskState};
 use unstuck_core::tell::brief;
+use unstuck_core::text::capitalize_first;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, SignatureRow, TaskChange, TaskRow};
 
@@ -98,6 +99,12 @@ impl StatusPage<'_> {
             writeln!(out, "{TITLE}{what} {}{TITLE:#} {DIM}{rest}{DIM:#}", row.id)?;
         }
         self.write_tasks(out, standing)?;
+        if let BuildState::Sleeping { .. } = row.state
+            && let Some(spent) = stand::find_spent_day(standing.rows.iter())
+        {
+            let line = format!("{}.", capitalize_first(&spent));
+            writeln!(out, "  {DIM}{}{DIM:#}", wrap_text(&line, 2, self.width))?;
+        }
         if standing.needs_resume() {
             writeln!(out, "  {DIM}`unstuck resume` continues it.{DIM:#}")?;
         }
