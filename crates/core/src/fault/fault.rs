@@ -1,16 +1,20 @@
 //! The [`Fault`] type: one failure, classified where it was detected.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::context::{
-    Auth, BudgetSpent, CommandEnd, Config, Crash, Files, GitOperation, Http, Input, Internal, Kind,
-    Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated, Timeout, Tool,
-    Validation,
+    Auth, BudgetSpent, CommandEnd, Config, Crash, ExpiredCertificate, Files, GitOperation, Http,
+    Input, Internal, Kind, Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
+    Repeated, Timeout, Tool, Validation,
 };
-use crate::code::{Category, Class, Code, ErrorType, Origin, with_fault_table};
+use super::text_rules::find_unreached_address;
+use crate::code::{
+    Asks, Category, Charge, Class, Code, ErrorType, Origin, Reaction, Work, with_fault_table,
+};
 use crate::signature::Signature;
 use crate::time::{Span, Time};
 
@@ -182,6 +186,55 @@ impl Fault {
         self.code().row().class
     }
 
+    /// Returns the expired certificate of a server, if that is the failure. Neither another approach nor a
+    /// repair renews it, so a person is asked at once.
+    pub const fn expired_certificate(&self) -> Option<&ExpiredCertificate> {
+        match &self.kind {
+            Kind::ToolConfig(tool) => tool.expired_certificate.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the command that had trouble with a service, and the address of the service, as far as known.
+    pub fn failed_connection(&self) -> (Option<&str>, Option<Cow<'_, str>>) {
+        let (Kind::EnvConnection(tool)
+        | Kind::EnvTimeout(tool)
+        | Kind::EnvDns(tool)
+        | Kind::EnvUnavailable(tool)
+        | Kind::EnvRegistry(tool)
+        | Kind::ToolRateLimit(tool)) = &self.kind
+        else {
+            return (None, None);
+        };
+        let named = tool.host.as_deref().map(Cow::Borrowed);
+        let found = || find_unreached_address(self.message.as_bytes()).map(Cow::Owned);
+        (tool.command.as_deref(), named.or_else(found))
+    }
+
+    /// Returns the automatic reaction.
+    pub const fn reaction(&self, work: Work) -> Reaction {
+        if self.expired_certificate().is_some() {
+            return Reaction::Ask;
+        }
+        self.code().reaction(work)
+    }
+
+    /// Returns the counters that are charged.
+    pub fn charges(&self, work: Work) -> &'static [Charge] {
+        if self.expired_certificate().is_some() {
+            return &[];
+        }
+        self.code().charges(work)
+    }
+
+    /// Returns the kind of question that is asked when a person has to be.
+    pub const fn asks(&self) -> Asks {
+        if self.expired_certificate().is_some() {
+            return Asks::Hands;
+        }
+        self.code().row().asks
+    }
+
     /// Returns whether the agent program itself refused something.
     pub fn is_agent_refusal(&self) -> bool {
         self.source == OF_AGENT
@@ -335,7 +388,7 @@ struct FaultJson<'a> {
 
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Fault {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         "Fault".into()
     }
 

@@ -10,9 +10,9 @@ mod page;
 pub mod text_rules;
 
 pub use context::{
-    Auth, BudgetSpan, BudgetSpent, CheckStage, CommandEnd, Config, Crash, Files, GitOperation,
-    Http, Input, Internal, Kind, Limit, LimitKind, Logic, Missing, NoProgress, Permission,
-    Provider, RateLimit, Repeated, Timeout, Tool, Validation,
+    Auth, BudgetSpan, BudgetSpent, CheckStage, CommandEnd, Config, Crash, ExpiredCertificate,
+    Files, GitOperation, Http, Input, Internal, Kind, Limit, LimitKind, Logic, Missing, NoProgress,
+    Permission, Provider, RateLimit, Repeated, Timeout, Tool, Validation,
 };
 pub use fault::{
     CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE,

@@ -57,6 +57,11 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
     {
         return format!("Please {what}, then tell me to try again.");
     }
+    if asked.expired_certificate.is_some() {
+        return "Please have the certificate renewed, or check the clock of this machine. Then tell \
+                me to try again."
+            .to_owned();
+    }
     if asked.setup_ended.is_some() {
         return "Please fix what the command needs, or change “run.setup” in the settings. Then \
                 tell me to try again."

@@ -191,6 +191,9 @@ impl ProblemText<'_> {
                     kept: asked.kept,
                     why: asked.why,
                     rejected_push: asked.rejected_push,
+                    expired_certificate: asked.expired_certificate,
+                    phase: asked.phase,
+                    work: Some(asked.work),
                     again: asked.reason.is_repeated(),
                 };
                 let said = describe_obstacle(code, &about);

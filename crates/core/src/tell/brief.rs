@@ -155,6 +155,9 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
 
 fn hands_action(kind: Option<&Kind>) -> Cow<'static, str> {
     match kind {
+        Some(Kind::ToolConfig(tool)) if tool.expired_certificate.is_some() => {
+            action_at_host("have the certificate renewed", tool.host.as_deref())
+        }
         Some(Kind::AuthExpired(auth)) => login_action("renew the login", auth),
         Some(Kind::AuthInvalid(auth)) => login_action("replace the key or password", auth),
         Some(Kind::AuthMissing(Auth { variable: Some(variable), .. })) => {

@@ -19,7 +19,7 @@ use crate::plan::{MutationKind, TaskSpec};
 use crate::text::brief::{render_amount, render_count};
 use crate::text::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks, failure_phrase,
-    failure_phrase_with_step, number_word, push_refusal, quote_title, quote_words, span_words,
+    failure_phrase_with_facts, number_word, push_refusal, quote_title, quote_words, span_words,
     verbatim_line, work_noun,
 };
 use crate::time::Time;
@@ -121,7 +121,7 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
 
         Event::TaskBackingOff { until: Some(until), .. } => {
             let failure = facts.failure.filter(|fault| recorded.code() == Some(fault.code()));
-            let why = failure.map(|fault| format!(": {}", failure_phrase_with_step(fault)));
+            let why = failure.map(|fault| format!(": {}", failure_phrase_with_facts(fault)));
             format!("Trying {name} again in {}{}.", wait(until), why.unwrap_or_else(because))
         }
         Event::TaskBackingOff { .. } => format!("{start} waits for its account{}.", because()),
@@ -380,7 +380,7 @@ fn fault_sentence(fault: &Fault, name: &str, start: &str) -> String {
     let refusal = push_refusal(&fault.message).filter(|_| fault.code() == Code::GitPushFailed);
     match refusal.and_then(|refusal| quote_words(&refusal, VALUE_CHARS_MAX)) {
         Some(refusal) => format!("{start}: {} ({refusal}).", why(fault.code())),
-        None => format!("{start}: {}.", failure_phrase_with_step(fault)),
+        None => format!("{start}: {}.", failure_phrase_with_facts(fault)),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::fault::{CheckStage, Code};
 use crate::plan::MutationKind;
 use crate::question::{Decision, QuestionKind};
 use crate::text::{
-    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, count_noun, failure_phrase, failure_reason, join_parts,
-    quote_words, telling_line,
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, count_noun, failure_phrase_with_facts, failure_reason,
+    join_parts, quote_words, telling_line,
 };
 
 /// Maximum length of the reason beside the name of a failed test, in characters.
@@ -64,13 +64,14 @@ pub(super) const fn waiting_phrase(code: Code) -> &'static str {
 }
 
 /// Returns the cause of a question about a task.
-pub(super) fn question_cause(question: &Question) -> &'static str {
-    match (question.code(), question.kind) {
-        (Some(code), _) => failure_phrase(code, false),
+pub(super) fn question_cause(question: &Question) -> String {
+    let said = match (&question.fault, question.kind) {
+        (Some(fault), _) => return failure_phrase_with_facts(fault),
         (None, QuestionKind::Happened) => "it is not known whether its last action went through",
         (None, _) if question.why.rule == Rule::CrashedTooOften => "it was interrupted too often",
         (None, _) => "it needs a decision",
-    }
+    };
+    said.to_owned()
 }
 
 /// Returns the sentence for a task that continues after a person's answer.

@@ -1,5 +1,6 @@
 //! The evidence behind a question, built from the engine's state.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::engine::{ActionFacts, Question, Rule, State, Subject, Task, Tried};
@@ -107,7 +108,11 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ToolAccessDenied(of)
         | Kind::ToolQuota(of)
         | Kind::ToolMissing(of)
-        | Kind::ToolConfig(of) => add_tool(evidence, of, &fault.message),
+        | Kind::ToolConfig(of) => {
+            add_tool(evidence, of, &fault.message);
+            let address = fault.failed_connection().1.map(Cow::into_owned);
+            evidence.host = address.or_else(|| evidence.host.take());
+        }
         Kind::BudgetExhausted(of) => evidence.budget = budget_facts(of),
         Kind::PreconditionMissing(of) if fault.is_setup_failure() || fault.is_slow_base() => {
             evidence.command = non_empty(&of.what);

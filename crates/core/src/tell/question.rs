@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::engine::{BuildState, Question, Rule, State, Subject, Task, TaskId, TaskStateKind};
-use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
+use crate::fault::{
+    Auth, BudgetSpan, Charge, Code, ExpiredCertificate, Fault, Files, Kind, Permission, Work,
+};
 use crate::policy::Amount;
 use crate::question::{
     Decision, OtherWork, QuestionFacts, QuestionText, Reason, Risk, TriedAttempt, build_text,
@@ -83,6 +85,8 @@ fn with_question_facts<T>(
         why: hints.why,
         is_expected: hints.is_expected,
         rejected_push: hints.rejected_push,
+        expired_certificate: hints.expired_certificate,
+        phase: hints.phase,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
@@ -276,6 +280,8 @@ struct QuestionHints<'a> {
     why: Option<&'a str>,
     is_expected: bool,
     rejected_push: bool,
+    expired_certificate: Option<&'a ExpiredCertificate>,
+    phase: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -325,9 +331,11 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             let command = of.command.as_deref().unwrap_or_default();
             QuestionHints::from_name(missing_program(message).unwrap_or(command))
         }
-        Some(Kind::ToolConfig(of)) => {
-            QuestionHints::from_name(of.command.as_deref().unwrap_or_default())
-        }
+        Some(Kind::ToolConfig(of)) => QuestionHints {
+            account: of.host.as_deref().map(Cow::Borrowed),
+            expired_certificate: of.expired_certificate.as_ref(),
+            ..QuestionHints::from_name(of.command.as_deref().unwrap_or_default())
+        },
         // Unstuck measured the disk space itself.
         Some(Kind::EnvDiskFull(of)) if of.command.is_none() => QuestionHints::from_name(message),
         Some(Kind::ProviderNotAvailable(c)) => {

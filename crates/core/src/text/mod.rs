@@ -21,7 +21,7 @@ pub use bounded::strip_escapes;
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, LINT_BYTES_MAX, LintFinding, LintRule, lint_text};
 pub use obstacle::{
-    Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_step, slow_step,
+    Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_facts, slow_step,
 };
 pub use output::push_refusal;
 pub(crate) use output::{failure_reason, is_rejected_push, missing_program, telling_line};

@@ -1,8 +1,10 @@
 //! The obstacle for each code, and the result of an attempt for each code, in plain words.
 
+use std::borrow::Cow;
+
 use super::say::capitalize_first;
 use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words};
-use crate::fault::{Category, Code, Fault};
+use crate::fault::{Category, Code, ExpiredCertificate, Fault, Kind, Tool, Work};
 
 /// The known facts about an obstacle besides its code. Without a name the sentence stays general.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +29,12 @@ pub struct Obstacle<'a> {
     pub why: Option<&'a str>,
     /// `true` if git did not accept a push, because the remote has commits that are not here.
     pub rejected_push: bool,
+    /// The expired certificate of the server, which is then the account.
+    pub expired_certificate: Option<&'a ExpiredCertificate>,
+    /// The phase in which a step is not allowed.
+    pub phase: Option<&'a str>,
+    /// The kind of work, which decides where its phase is declared.
+    pub work: Option<Work>,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -172,6 +180,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             ));
         }
         Code::ToolMissing => return named("a program that the work needs is not installed"),
+        Code::ToolConfig if about.expired_certificate.is_some() => {
+            return describe_expired_certificate(about);
+        }
         Code::ToolConfig => {
             return named("a program that the work needs does not accept its settings");
         }
@@ -210,6 +221,40 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::InternalStore => "Unstuck could not read or write its own records.",
     };
     capitalize_first(said)
+}
+
+/// Says whose certificate has expired and when, as far as known, and which command met it.
+fn describe_expired_certificate(about: &Obstacle<'_>) -> String {
+    let in_quotes =
+        |words: Option<&str>| words.and_then(|words| quote_words(words, VALUE_CHARS_MAX));
+    let server = about.account.map_or_else(|| "a server".to_owned(), str::to_owned);
+    let at = about.expired_certificate.and_then(|certificate| certificate.at.as_deref());
+    let at = in_quotes(at).map_or_else(String::new, |at| format!(" ({at})"));
+    let command = in_quotes(about.what).unwrap_or_else(|| "a command".to_owned());
+    format!("The certificate of {server} has expired{at}, so {command} did not connect.")
+}
+
+/// Names the action, the phase that does not allow it, and where the phase is declared.
+fn describe_phase_violation(about: &Obstacle<'_>) -> String {
+    let phase = about.phase.unwrap_or_default();
+    let in_quotes = |words: &str| quote_words(words, VALUE_CHARS_MAX).unwrap_or_default();
+    let what = about.what.map_or_else(|| "an action".to_owned(), in_quotes);
+    let declared = match about.work {
+        Some(Work::Job) => format!(
+            "The phase is set by {} of the command or {} of the job in the settings.",
+            in_quotes(&format!("--phase {phase}")),
+            in_quotes(&format!("phase = \"{phase}\"")),
+        ),
+        _ => format!(
+            "The phase is set by the line {} of the task.",
+            in_quotes(&format!("phase: {phase}"))
+        ),
+    };
+    format!(
+        "The work tried {what} in the phase {}, which may do nothing that cannot be undone. I did not do it. \
+         {declared}",
+        in_quotes(phase)
+    )
 }
 
 /// Says that the work has not begun, because a setup command failed.
@@ -279,13 +324,20 @@ const fn usual_account(code: Code) -> &'static str {
 /// The prefix of the sources of faults of a repository's own hooks.
 const HOOKS: &str = "hook:";
 
-/// Returns the result of an attempt, with the step that timed out if known. Fits after "because".
-pub fn failure_phrase_with_step(fault: &Fault) -> String {
-    let failed = failure_phrase(fault.code(), false);
-    match slow_step(fault).and_then(|step| quote_words(&step, VALUE_CHARS_MAX)) {
-        Some(step) => format!("{failed} ({step})"),
-        None => failed.to_owned(),
+/// Returns the result of an attempt, with the step that timed out or the command and the address that it did
+/// not reach, as far as known. Fits after "because".
+pub fn failure_phrase_with_facts(fault: &Fault) -> String {
+    if let Kind::ToolConfig(Tool { expired_certificate: Some(_), host, .. }) = &fault.kind {
+        let host = host.as_ref().and_then(|host| quote_words(host, VALUE_CHARS_MAX));
+        let server = host.unwrap_or_else(|| "a server".to_owned());
+        return format!("the certificate of {server} has expired");
     }
+    let failed = failure_phrase(fault.code(), false);
+    let step = slow_step(fault).map(Cow::Owned);
+    let (command, address) = fault.failed_connection();
+    let facts = step.into_iter().chain(command.map(Cow::Borrowed)).chain(address);
+    let facts: Vec<_> = facts.filter_map(|fact| quote_words(&fact, VALUE_CHARS_MAX)).collect();
+    if facts.is_empty() { failed.to_owned() } else { format!("{failed} ({})", facts.join(", ")) }
 }
 
 /// Returns the step of a fault that timed out, and its limit: `the hook pre-commit took longer than 3s`.

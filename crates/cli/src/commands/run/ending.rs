@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::{BuildState, GateKey, GateState, TaskState};
 use unstuck_core::fault::Code;
-use unstuck_core::text::failure_phrase_with_step;
+use unstuck_core::text::failure_phrase_with_facts;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, TaskRow};
 
@@ -96,7 +96,7 @@ pub(super) fn render_limited(
         && let Some(fault) = &task.moved.failure
     {
         let name = task.spec.display_name();
-        let why = failure_phrase_with_step(fault);
+        let why = failure_phrase_with_facts(fault);
         let at = until.map_or_else(String::new, |until| format!(" at {until}"));
         return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
     }
