@@ -190,6 +190,9 @@ contexts! {
         step: Option<String>,
         /// Exit code, if there was one.
         exit: Option<i32>,
+        /// The phase in which the step is not allowed, if that is the failure.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<String>,
     }
 
     /// An agent going in circles.

@@ -293,7 +293,8 @@ mod tests {
     fn the_command_of_a_stated_failure_is_shown_with_its_last_lines() {
         for code in Code::ALL {
             let stated = Fault::new(Kind::bare(*code), "script", "it logged us out");
-            let logic = Logic { step: Some("sh orders.sh".to_owned()), exit: Some(77) };
+            let logic =
+                Logic { step: Some("sh orders.sh".to_owned()), exit: Some(77), ..Logic::default() };
             let said = "page 3\nunstuck: it logged us out";
             let stated = stated.with_end_of(&Fault::logic_error("job", said, logic));
             let mut evidence = Evidence::default();

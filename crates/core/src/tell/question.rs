@@ -365,6 +365,10 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
         Some(Kind::LogicError(of)) => {
             QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
         }
+        Some(Kind::LogicPhaseViolation(of)) => QuestionHints {
+            phase: of.phase.as_deref(),
+            ..QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
+        },
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {
                 let fault = question.fault.as_deref().filter(|fault| is(fault));

@@ -204,6 +204,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::LogicError if again => return named("the same error came back"),
         Code::LogicError => return named("it ended in an error"),
         Code::LogicBadInput => return named("a step got input that it cannot use"),
+        Code::LogicPhaseViolation if about.phase.is_some() => {
+            return describe_phase_violation(about);
+        }
         Code::LogicPhaseViolation => {
             return named("the work tried a step at a time when it is not allowed");
         }

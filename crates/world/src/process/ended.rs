@@ -206,7 +206,7 @@ fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault
         }
         StartFailure::Other(number) => {
             let message = format!("{command} could not be started (error {number})");
-            let logic = Logic { step: Some(command.to_owned()), exit: None };
+            let logic = Logic { step: Some(command.to_owned()), ..Logic::default() };
             Fault::logic_error(source, message, logic)
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn perform_current_action(
     let task_id = task.id;
     let known = turn.state.find_action(task, &spec);
     if known.is_some_and(|known| known.spec.arguments != spec.arguments) {
-        let context = Logic { step: Some(spec.key.clone()), exit: None };
+        let context = Logic { step: Some(spec.key.clone()), ..Logic::default() };
         let message = "the key was used for an action with other arguments";
         let fault = Fault::logic_bad_input("ledger", message, context);
         return ActionProgress::Failed(Arc::new(fault));
