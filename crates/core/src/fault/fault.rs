@@ -33,6 +33,8 @@ pub const EXPECTED_CHANGE: &str = "scope:expected";
 pub const KEPT_BASE: &str = "validate:base:kept";
 /// The source of a repository hook to which the sandbox denied access.
 pub const KEPT_HOOK: &str = "hook:kept";
+/// The source of work in a place that no commit covers.
+pub const MISPLACED_WORK: &str = "workspace:elsewhere";
 /// The common prefix of sources of checks on the baseline.
 const BASE: &str = "validate:base";
 
@@ -249,6 +251,11 @@ impl Fault {
     pub fn is_before_work(&self) -> bool {
         let at_base = self.source.starts_with(BASE) && self.code() == Code::PreconditionMissing;
         self.is_setup_failure() || at_base
+    }
+
+    /// Returns whether the work is in a place that no commit covers; the cause may say in a sentence where.
+    pub fn is_misplaced_work(&self) -> bool {
+        self.source == MISPLACED_WORK
     }
 
     /// Returns whether a check exceeded its time limit on the baseline, before any agent worked.

@@ -56,7 +56,7 @@ pub struct QuestionFacts<'a> {
     /// The access that the sandbox denied to a check or a hook, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
-    /// Why a change needs a person's yes, as a sentence.
+    /// Why a change needs a person's yes, or where the work is that no commit covers, as a sentence.
     pub why: Option<&'a str>,
     /// `true` if the task's own words lead to that change.
     pub is_expected: bool,

@@ -346,7 +346,11 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             | Kind::ValidationPrePush(of)
             | Kind::ValidationPrePr(of)
             | Kind::ValidationRedBase(of),
-        ) => QuestionHints::from_name(&of.command),
+        ) => {
+            let misplaced = question.fault.as_deref().filter(|fault| fault.is_misplaced_work());
+            let why = misplaced.and_then(|fault| fault.cause.as_deref());
+            QuestionHints { why, ..QuestionHints::from_name(&of.command) }
+        }
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => file_hints(of),
         Some(Kind::LogicRepeatedApproach(_) | Kind::LogicNoProgress(_)) => {
             let task = question.tasks.first().and_then(|id| state.task(*id));

@@ -25,7 +25,7 @@ pub struct Obstacle<'a> {
     pub check_ended: Option<&'a str>,
     /// The access that the sandbox denied to a check or a hook, as a sentence.
     pub kept: Option<&'a str>,
-    /// Why a change needs a person's yes, as a sentence.
+    /// Why a change needs a person's yes, or where the work is that no commit covers, as a sentence.
     pub why: Option<&'a str>,
     /// `true` if git did not accept a push, because the remote has commits that are not here.
     pub rejected_push: bool,
@@ -80,6 +80,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::IterationTimeout => "a round of work took too long, so I ended it.",
         Code::OperationTimeout => return named("one step took too long, so I ended it"),
+        Code::ValidationPreCommit if about.why.is_some() => {
+            return about.why.unwrap_or_default().to_owned();
+        }
         Code::ValidationPreCommit if again => {
             return named("a check that must pass before I save the work still fails");
         }
