@@ -273,9 +273,16 @@ impl Fault {
         self.source == EXPECTED_CHANGE
     }
 
-    /// Whether only a line in the settings helps: its cause says in a sentence what was kept from what.
-    pub fn needs_settings_line(&self) -> bool {
+    /// Returns whether the sandbox denied a check or a hook what it needs: the cause says in a sentence what
+    /// was kept from what.
+    pub fn is_denied_access(&self) -> bool {
         matches!(&*self.source, KEPT_BASE | KEPT_HOOK)
+    }
+
+    /// Returns whether only a line in the settings allows that access; the context has the line.
+    pub fn needs_settings_line(&self) -> bool {
+        let has_line = matches!(&self.kind, Kind::PreconditionMissing(of) if !of.what.is_empty());
+        self.is_denied_access() && has_line
     }
 
     /// Returns whether the fault occurs before an agent begins, because a prerequisite is missing. Valid only

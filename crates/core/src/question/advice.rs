@@ -72,6 +72,11 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
                 “validate.timeout” in the settings. Then tell me to try again."
             .to_owned();
     }
+    if asked.kept.is_some() && asked.what.is_none() {
+        return "Please let the command write inside the project, or where “TMPDIR” points. Then tell \
+                me to try again."
+            .to_owned();
+    }
     if asked.kept.is_some() {
         return "If that is fine with you, please add this line to the settings. Then tell me to try \
                 again."

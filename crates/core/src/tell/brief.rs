@@ -139,6 +139,7 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
                 Kind::PreconditionMissing(of) => format!("write {}", of.what).into(),
                 kind => hands_action(Some(kind)),
             },
+            Some(fault) if fault.is_denied_access() => "change where a command writes".into(),
             Some(fault) if fault.is_setup_failure() => "see why the setup command fails".into(),
             Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
             fault => hands_action(fault.map(|fault| &fault.kind)),

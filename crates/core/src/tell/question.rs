@@ -380,7 +380,7 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             };
             let setup_ended = ended(Fault::is_setup_failure);
             let check_ended = ended(Fault::is_slow_base);
-            let kept = ended(Fault::needs_settings_line);
+            let kept = ended(Fault::is_denied_access);
             QuestionHints { setup_ended, check_ended, kept, ..QuestionHints::from_name(&c.what) }
         }
         Some(Kind::PermissionCommandBlocked(of)) => command_hints(of),

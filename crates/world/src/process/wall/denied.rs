@@ -31,6 +31,8 @@ const PROBED: &str = " at path \"";
 const PROBE_LETTERS: usize = 6;
 /// The name of a temporary file without its letters, if the program wanted no name of its own.
 const PROBE_NAME: &str = ".tmp";
+/// The name of Unstuck's own folder in a project.
+const OWN_FOLDER: &str = ".unstuck";
 
 /// A path that a wall denied to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +48,12 @@ pub struct DeniedPath {
 }
 
 impl DeniedPath {
+    /// Returns whether the path is in Unstuck's own folder, which no setting should open: each task works in
+    /// another folder of it.
+    fn is_of_unstuck(&self) -> bool {
+        self.path.components().any(|part| part.as_os_str() == OWN_FOLDER)
+    }
+
     /// Returns the line of the settings that allows the access.
     pub fn settings_line(&self) -> String {
         let key = if self.hidden { "readable" } else { "writable" };
@@ -63,6 +71,13 @@ impl DeniedPath {
     pub fn render_sentence(&self) -> String {
         let what =
             if self.hidden { "is hidden by the wall" } else { "cannot be written behind the wall" };
+        if self.is_of_unstuck() {
+            return format!(
+                "{} {what}: it is in Unstuck's own folder, beside the copy of the project that the \
+                 command works in; let the command write inside the project, or to $TMPDIR",
+                self.path.display()
+            );
+        }
         let made =
             self.creation_command().map_or_else(String::new, |made| format!(" after `{made}`"));
         format!(
@@ -77,6 +92,9 @@ impl DeniedPath {
     pub fn render_log_message(&self) -> String {
         let what = if self.hidden { "reading" } else { "writing to" };
         let (path, line) = (self.path.display(), self.settings_line());
+        if self.is_of_unstuck() {
+            return format!("A command was kept from {what} {path}, in Unstuck's own folder.");
+        }
         format!("A command was kept from {what} {path}. To allow it: `{line}` below [wall].")
     }
 
@@ -86,6 +104,14 @@ impl DeniedPath {
         let does = if self.hidden { "reading" } else { "writing to" };
         let path = self.path.display().to_string();
         let path = quote_words(&path, QUESTION_CHARS_MAX).unwrap_or_default();
+        if self.is_of_unstuck() {
+            let cause = format!(
+                "The wall kept {who} from {does} {path}, so {so}. That folder is Unstuck's own: the \
+                 command works in a copy of the project below it, and has to write inside the project."
+            );
+            let missing = Missing { what: String::new() };
+            return Fault::precondition_missing(source, output, missing).with_cause(cause);
+        }
         let made =
             self.creation_command().map_or_else(String::new, |made| format!(", after `{made}`"));
         let what = format!("`{}` below [wall] in unstuck.toml{made}", self.settings_line());
