@@ -15,8 +15,10 @@ const READ_ONLY: &str = "read-only file system";
 /// Messages of the system for a denied write.
 const REFUSED: [&str; 3] = ["permission denied", "operation not permitted", READ_ONLY];
 /// Phrases with which programs say that they cannot create a file or folder.
-const CREATING: [&str; 5] =
-    ["cannot create", "can't create", "could not create", "unable to create", "failed to create"];
+const CREATING: [&str; 6] = [
+    "cannot touch", "cannot create", "can't create", "could not create", "unable to create",
+    "failed to create",
+];
 /// Phrases with which programs say that a hidden file is missing. They may be as vague as this,
 /// because the named path has to exist for the operator.
 const MISSING: [&str; 7] = [
@@ -96,6 +98,23 @@ impl DeniedPath {
             return format!("A command was kept from {what} {path}, in Unstuck's own folder.");
         }
         format!("A command was kept from {what} {path}. To allow it: `{line}` below [wall].")
+    }
+
+    /// Returns how the sandbox stopped a command, to be put after its name, with the setting that allows the
+    /// access.
+    pub(crate) fn describe_stop(&self) -> String {
+        let in_quotes = |words: &str| quote_words(words, QUESTION_CHARS_MAX).unwrap_or_default();
+        let does = if self.hidden { "reading" } else { "writing to" };
+        let path = in_quotes(&self.path.display().to_string());
+        let line = in_quotes(&self.settings_line());
+        if self.is_of_unstuck() {
+            return format!(
+                "was kept from {does} {path} by the sandbox: that is Unstuck's own folder"
+            );
+        }
+        format!(
+            "was kept from {does} {path} by the sandbox ({line} below “[wall]” in the settings allows it)"
+        )
     }
 
     /// Builds the fault that asks the operator about the path before more is spent: `who` was
