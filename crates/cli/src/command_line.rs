@@ -283,6 +283,9 @@ fn write_completions(args: &CompletionsArgs, terminal: &Terminal) -> Result<Exit
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -294,6 +297,64 @@ mod tests {
         assert_eq!(helped(&["unstuck", "help", "answer"]), answer);
         assert_eq!(helped(&["unstuck", "run", "help"]), ["unstuck", "run", "help"]);
         assert_eq!(helped(&["unstuck"]), ["unstuck"]);
+    }
+
+    /// Returns the commands between backticks in a source: `unstuck …`.
+    fn find_hinted_commands(source: &str) -> impl Iterator<Item = &str> {
+        source.match_indices("`unstuck ").filter_map(|(at, _)| {
+            let rest = &source[at + 1..];
+            let line = rest.lines().next()?;
+            line.split_once('`').map(|(command, _)| command)
+        })
+    }
+
+    /// Returns why a hinted command is none of the command line: a verb or an option that does not exist.
+    fn find_hint_mistake(hint: &str) -> Option<String> {
+        let mut verb = build_clap_command(ColorChoice::Never);
+        verb.build();
+        for word in hint.split_whitespace().skip(1).take_while(|word| *word != "--") {
+            if let Some(option) = word.strip_prefix("--") {
+                let name = option.split(['=', ' ']).next().unwrap_or_default();
+                if !verb.get_arguments().any(|known| known.get_long() == Some(name)) {
+                    return Some(format!("`{}` has no --{name}", verb.get_name()));
+                }
+            } else if let Some(below) = verb.find_subcommand(word) {
+                verb = below.clone();
+            } else if verb.is_subcommand_required_set() && is_verb(word) {
+                return Some(format!("`{}` has no verb {word}", verb.get_name()));
+            }
+        }
+        None
+    }
+
+    /// Returns whether a word of a hint is literal and not a placeholder.
+    fn is_verb(word: &str) -> bool {
+        word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+    }
+
+    #[test]
+    fn every_hinted_command_exists() {
+        assert!(find_hint_mistake("unstuck answer q0 continue").is_some());
+        assert!(find_hint_mistake("unstuck land b0 --megre").is_some());
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut wrong = Vec::new();
+        let mut folders = vec![crates.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let kind = path.extension().and_then(OsStr::to_str);
+                if path.is_dir() && !path.ends_with("tests") {
+                    folders.push(path);
+                } else if matches!(kind, Some("rs" | "html" | "md")) && !path.ends_with(file!()) {
+                    let source = fs::read_to_string(&path).unwrap();
+                    let hints = find_hinted_commands(&source);
+                    let mistakes = hints.filter_map(|hint| Some((hint, find_hint_mistake(hint)?)));
+                    wrong
+                        .extend(mistakes.map(|mistake| format!("{}: {mistake:?}", path.display())));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]

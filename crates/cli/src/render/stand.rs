@@ -2,9 +2,10 @@
 
 use anstyle::Style;
 use unstuck_core::engine::{BuildState, SkipReason, TaskState};
-use unstuck_core::tell::{BuildTally, brief};
+use unstuck_core::tell::{BuildTally, brief, describe_spent_day};
+use unstuck_core::text::failure_phrase_with_facts;
 use unstuck_core::time::Time;
-use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_store::tables::{BuildRow, TaskChange, TaskRow};
 
 use super::{style, when};
 
@@ -67,7 +68,8 @@ pub(crate) const fn state_rank(state: &TaskState) -> u8 {
 }
 
 /// Describes the state of a task. Without a process at work on it, nothing runs and no wait ends.
-pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now: Time) -> String {
+pub(crate) fn render_task_state(moved: &TaskChange, performer: TaskPerformer, now: Time) -> String {
+    let state = &moved.state;
     match state {
         TaskState::Running { .. } => match performer {
             TaskPerformer::AtWork => brief::describe_task_state(state, "").into_owned(),
@@ -76,7 +78,9 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
             TaskPerformer::NextExec => NEXT_EXEC.to_owned(),
         },
         TaskState::BackingOff { until: Some(until), .. } if *until > now => {
-            format!("waiting until {}", when::render_until(*until, now))
+            let because = moved.failure.as_deref().map(failure_phrase_with_facts);
+            let because = because.map_or_else(String::new, |because| format!(": {because}"));
+            format!("waiting until {}{because}", when::render_until(*until, now))
         }
         TaskState::BackingOff { .. } if performer == TaskPerformer::NextStart => {
             "waited; continues at the next start".to_owned()
@@ -94,6 +98,11 @@ pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now
         TaskState::Failed { code } => format!("failed: {code}"),
         state => brief::describe_task_state(state, "").into_owned(),
     }
+}
+
+/// Returns what a task says about the budget of the day that it found used up.
+pub(crate) fn find_spent_day<'a>(mut tasks: impl Iterator<Item = &'a TaskRow>) -> Option<String> {
+    tasks.find_map(|task| task.moved.failure.as_deref().and_then(describe_spent_day))
 }
 
 pub(crate) fn render_build_state(row: &BuildRow, is_at_work: bool, now: Time) -> String {

@@ -114,7 +114,13 @@ pub enum Event {
     BuildPaused { build: BuildId, cause: PauseCause, open_questions: u32 },
     /// A build sleeps until the next budget window.
     #[serde(rename = "agent.sleeping")]
-    Sleeping { build: BuildId, until: Time },
+    Sleeping {
+        build: BuildId,
+        until: Time,
+        /// The exhausted budget. Journals of early versions do not have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<Arc<Fault>>,
+    },
     /// A sleeping build woke up.
     #[serde(rename = "agent.waking")]
     Waking { build: BuildId },
@@ -339,7 +345,7 @@ pub enum Event {
         /// Number of the approach that follows; 0 in journals of versions that did not record it.
         #[serde(default)]
         approach: u32,
-        /// Number of approaches in total; an `approach` greater than this is the last one.
+        /// Number of tries of the error; a try beyond them is the last one.
         #[serde(default)]
         of: u32,
     },

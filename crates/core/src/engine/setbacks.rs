@@ -76,14 +76,12 @@ impl Setbacks {
         }
     }
 
-    /// Returns the number of the approach that a task takes after a failure, and the total number.
-    /// `met` says how often the error was met. The tries belong to the error: approaches that met
-    /// another one come on top. An agent that meets the error repeatedly in one run has tried as
-    /// many approaches.
-    pub(crate) fn next_approach(&self, met: u32, limit: u32) -> (u32, u32) {
+    /// Returns the number of the approach that a task takes after a failure, among all approaches and
+    /// among those at this error. `met` says how often the error was met. An agent that meets it
+    /// repeatedly in one run has tried as many approaches.
+    pub(crate) fn next_approach(&self, met: u32) -> (u32, u32) {
         let met = met.max(1);
-        let failed = self.failed.max(met);
-        (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met))
+        (self.failed.max(met).saturating_add(1), met.saturating_add(1))
     }
 
     /// Clears the failures, because the work got past them.

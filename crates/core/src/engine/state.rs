@@ -328,7 +328,7 @@ impl State {
     pub fn is_parked_over_transient(&self, task: &Task) -> bool {
         let TaskState::Parked { question, run: None } = task.state else { return false };
         let fault = self.question(question).and_then(|asked| asked.fault.as_ref());
-        fault.is_some_and(|fault| fault.code().charges(task.work()).contains(&Charge::Transient))
+        fault.is_some_and(|fault| fault.charges(task.work()).contains(&Charge::Transient))
     }
 
     /// Returns the commands that the operator allowed beside the rules: permanently, or for this

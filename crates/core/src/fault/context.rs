@@ -158,6 +158,15 @@ contexts! {
         exit: Option<i32>,
         /// The host it talked to, if it named one.
         host: Option<String>,
+        /// The certificate of that host, if it has expired.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        expired_certificate: Option<ExpiredCertificate>,
+    }
+
+    /// An expired certificate of a server.
+    ExpiredCertificate {
+        /// The time of its expiry as the tool writes it, if it does.
+        at: Option<String>,
     }
 
     /// A missing prerequisite.
@@ -181,6 +190,9 @@ contexts! {
         step: Option<String>,
         /// Exit code, if there was one.
         exit: Option<i32>,
+        /// The phase in which the step is not allowed, if that is the failure.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<String>,
     }
 
     /// An agent going in circles.

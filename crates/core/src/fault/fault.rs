@@ -1,16 +1,20 @@
 //! The [`Fault`] type: one failure, classified where it was detected.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::context::{
-    Auth, BudgetSpent, CommandEnd, Config, Crash, Files, GitOperation, Http, Input, Internal, Kind,
-    Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated, Timeout, Tool,
-    Validation,
+    Auth, BudgetSpent, CommandEnd, Config, Crash, ExpiredCertificate, Files, GitOperation, Http,
+    Input, Internal, Kind, Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
+    Repeated, Timeout, Tool, Validation,
 };
-use crate::code::{Category, Class, Code, ErrorType, Origin, with_fault_table};
+use super::text_rules::find_unreached_address;
+use crate::code::{
+    Asks, Category, Charge, Class, Code, ErrorType, Origin, Reaction, Work, with_fault_table,
+};
 use crate::signature::Signature;
 use crate::time::{Span, Time};
 
@@ -32,6 +36,8 @@ pub const KEPT_BASE: &str = "validate:base:kept";
 pub const BROKEN_BASE: &str = "validate:base:broken";
 /// The source of a repository hook to which the sandbox denied access.
 pub const KEPT_HOOK: &str = "hook:kept";
+/// The source of work in a place that no commit covers.
+pub const MISPLACED_WORK: &str = "workspace:elsewhere";
 /// The common prefix of sources of checks on the baseline.
 const BASE: &str = "validate:base";
 
@@ -185,6 +191,55 @@ impl Fault {
         self.code().row().class
     }
 
+    /// Returns the expired certificate of a server, if that is the failure. Neither another approach nor a
+    /// repair renews it, so a person is asked at once.
+    pub const fn expired_certificate(&self) -> Option<&ExpiredCertificate> {
+        match &self.kind {
+            Kind::ToolConfig(tool) => tool.expired_certificate.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the command that had trouble with a service, and the address of the service, as far as known.
+    pub fn failed_connection(&self) -> (Option<&str>, Option<Cow<'_, str>>) {
+        let (Kind::EnvConnection(tool)
+        | Kind::EnvTimeout(tool)
+        | Kind::EnvDns(tool)
+        | Kind::EnvUnavailable(tool)
+        | Kind::EnvRegistry(tool)
+        | Kind::ToolRateLimit(tool)) = &self.kind
+        else {
+            return (None, None);
+        };
+        let named = tool.host.as_deref().map(Cow::Borrowed);
+        let found = || find_unreached_address(self.message.as_bytes()).map(Cow::Owned);
+        (tool.command.as_deref(), named.or_else(found))
+    }
+
+    /// Returns the automatic reaction.
+    pub const fn reaction(&self, work: Work) -> Reaction {
+        if self.expired_certificate().is_some() {
+            return Reaction::Ask;
+        }
+        self.code().reaction(work)
+    }
+
+    /// Returns the counters that are charged.
+    pub fn charges(&self, work: Work) -> &'static [Charge] {
+        if self.expired_certificate().is_some() {
+            return &[];
+        }
+        self.code().charges(work)
+    }
+
+    /// Returns the kind of question that is asked when a person has to be.
+    pub const fn asks(&self) -> Asks {
+        if self.expired_certificate().is_some() {
+            return Asks::Hands;
+        }
+        self.code().row().asks
+    }
+
     /// Returns whether the agent program itself refused something.
     pub fn is_agent_refusal(&self) -> bool {
         self.source == OF_AGENT
@@ -199,6 +254,11 @@ impl Fault {
     pub fn is_before_work(&self) -> bool {
         let at_base = self.source.starts_with(BASE) && self.code() == Code::PreconditionMissing;
         self.is_setup_failure() || at_base
+    }
+
+    /// Returns whether the work is in a place that no commit covers; the cause may say in a sentence where.
+    pub fn is_misplaced_work(&self) -> bool {
+        self.source == MISPLACED_WORK
     }
 
     /// Returns whether a check exceeded its time limit on the baseline, before any agent worked.
@@ -222,9 +282,16 @@ impl Fault {
         self.source == EXPECTED_CHANGE
     }
 
-    /// Whether only a line in the settings helps: its cause says in a sentence what was kept from what.
-    pub fn needs_settings_line(&self) -> bool {
+    /// Returns whether the sandbox denied a check or a hook what it needs: the cause says in a sentence what
+    /// was kept from what.
+    pub fn is_denied_access(&self) -> bool {
         matches!(&*self.source, KEPT_BASE | KEPT_HOOK)
+    }
+
+    /// Returns whether only a line in the settings allows that access; the context has the line.
+    pub fn needs_settings_line(&self) -> bool {
+        let has_line = matches!(&self.kind, Kind::PreconditionMissing(of) if !of.what.is_empty());
+        self.is_denied_access() && has_line
     }
 
     /// Returns whether the fault occurs before an agent begins, because a prerequisite is missing. Valid only
@@ -344,7 +411,7 @@ struct FaultJson<'a> {
 
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Fault {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         "Fault".into()
     }
 

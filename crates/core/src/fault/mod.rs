@@ -10,13 +10,13 @@ mod page;
 pub mod text_rules;
 
 pub use context::{
-    Auth, BudgetSpan, BudgetSpent, CheckStage, CommandEnd, Config, Crash, Files, GitOperation,
-    Http, Input, Internal, Kind, Limit, LimitKind, Logic, Missing, NoProgress, Permission,
-    Provider, RateLimit, Repeated, Timeout, Tool, Validation,
+    Auth, BudgetSpan, BudgetSpent, CheckStage, CommandEnd, Config, Crash, ExpiredCertificate,
+    Files, GitOperation, Http, Input, Internal, Kind, Limit, LimitKind, Logic, Missing, NoProgress,
+    Permission, Provider, RateLimit, Repeated, Timeout, Tool, Validation,
 };
 pub use fault::{
-    BROKEN_BASE, CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT,
-    SLOW_BASE,
+    BROKEN_BASE, CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE, KEPT_HOOK,
+    MISPLACED_WORK, OF_AGENT, SLOW_BASE,
 };
 pub use page::{page, render_facts};
 

@@ -57,6 +57,11 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
     {
         return format!("Please {what}, then tell me to try again.");
     }
+    if asked.expired_certificate.is_some() {
+        return "Please have the certificate renewed, or check the clock of this machine. Then tell \
+                me to try again."
+            .to_owned();
+    }
     if asked.setup_ended.is_some() {
         return "Please fix what the command needs, or change “run.setup” in the settings. Then \
                 tell me to try again."
@@ -65,6 +70,11 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
     if asked.check_ended.is_some() {
         return "Please look in its output for what it waits for, or give it more time with \
                 “validate.timeout” in the settings. Then tell me to try again."
+            .to_owned();
+    }
+    if asked.kept.is_some() && asked.what.is_none() {
+        return "Please let the command write inside the project, or where “TMPDIR” points. Then tell \
+                me to try again."
             .to_owned();
     }
     if asked.kept.is_some() {
@@ -154,7 +164,7 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
             Reason::KeepsFailing { .. } => (
                 Decision::TryAgain,
                 "Please check whether the service is up. If it is, let me try again now. If not, \
-                 I keep trying by myself.",
+                 the job runs again by itself when it is due.",
             ),
             _ => (
                 Decision::TryAgain,

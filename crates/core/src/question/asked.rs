@@ -2,7 +2,7 @@
 
 use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Reason, Risk};
 use crate::attempt::CHANGED_NOTHING;
-use crate::fault::{Class, Code, Work};
+use crate::fault::{Class, Code, ExpiredCertificate, Work};
 use crate::text::{
     VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
 };
@@ -58,12 +58,16 @@ pub struct QuestionFacts<'a> {
     pub kept: Option<&'a str>,
     /// Why a check does not start before the work, and what helps, as sentences.
     pub broken: Option<&'a str>,
-    /// Why a change needs a person's yes, as a sentence.
+    /// Why a change needs a person's yes, or where the work is that no commit covers, as a sentence.
     pub why: Option<&'a str>,
     /// `true` if the task's own words lead to that change.
     pub is_expected: bool,
     /// `true` if git did not accept a push, because the remote has commits that are not here.
     pub rejected_push: bool,
+    /// The expired certificate of the server, which is then the account.
+    pub expired_certificate: Option<&'a ExpiredCertificate>,
+    /// The phase in which a step is not allowed.
+    pub phase: Option<&'a str>,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// The question of the agent itself.
@@ -149,6 +153,8 @@ impl<'a> QuestionFacts<'a> {
             why: None,
             is_expected: false,
             rejected_push: false,
+            expired_certificate: None,
+            phase: None,
             whole_change: None,
             agent_question: None,
             answered_before: None,

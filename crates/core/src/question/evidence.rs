@@ -120,6 +120,9 @@ pub struct BudgetFacts {
     pub spent: String,
     /// The amount that the next call may cost.
     pub needed: String,
+    /// The setting of the limit, if it can be no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
 }
 
 /// An approach that was tried.

@@ -334,6 +334,14 @@ impl OptionsContext<'_> {
             Decision::TryAgain if kind == QuestionKind::Choice && self.work == Work::Job => {
                 format!("I run it again{scope}, right away.")
             }
+            Decision::TryAgain if matches!(self.reason, Reason::KeepsFailing { .. }) => {
+                format!(
+                    "I run it now{scope}, from its beginning. Otherwise it runs when it is due."
+                )
+            }
+            Decision::TryAgain if kind == QuestionKind::Passing && self.work == Work::Job => {
+                format!("I run it now{scope}, from its beginning.")
+            }
             Decision::TryAgain if kind == QuestionKind::Passing => {
                 format!("I try again now{scope}, from where it stopped.")
             }

@@ -192,6 +192,9 @@ impl ProblemText<'_> {
                     broken: asked.broken,
                     why: asked.why,
                     rejected_push: asked.rejected_push,
+                    expired_certificate: asked.expired_certificate,
+                    phase: asked.phase,
+                    work: Some(asked.work),
                     again: asked.reason.is_repeated(),
                 };
                 let said = describe_obstacle(code, &about);
@@ -269,10 +272,16 @@ impl ProblemText<'_> {
             BudgetSpan::Day => "today".to_owned(),
         };
         match self.asked.budget {
-            Some(budget) => format!(
-                "The budget for {of} is {}. So far {} of it is spent, and the next step may cost {}.",
-                budget.limit, budget.spent, budget.needed
-            ),
+            Some(budget) => {
+                let setting = budget.setting.as_deref();
+                let setting = setting.and_then(|setting| quote_words(setting, VALUE_CHARS_MAX));
+                let set = setting.map_or_else(String::new, |setting| format!(" ({setting})"));
+                format!(
+                    "The budget for {of} is {}{set}. So far {} of it is spent, and the next step may \
+                     cost {}.",
+                    budget.limit, budget.spent, budget.needed
+                )
+            }
             None => format!("The budget for {of} has no room for the next step."),
         }
     }

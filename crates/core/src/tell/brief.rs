@@ -139,6 +139,7 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
                 Kind::PreconditionMissing(of) => format!("write {}", of.what).into(),
                 kind => hands_action(Some(kind)),
             },
+            Some(fault) if fault.is_denied_access() => "change where a command writes".into(),
             Some(fault) if fault.is_setup_failure() => "see why the setup command fails".into(),
             Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
             Some(fault) if fault.is_broken_base() => "see why a check does not start".into(),
@@ -156,6 +157,9 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
 
 fn hands_action(kind: Option<&Kind>) -> Cow<'static, str> {
     match kind {
+        Some(Kind::ToolConfig(tool)) if tool.expired_certificate.is_some() => {
+            action_at_host("have the certificate renewed", tool.host.as_deref())
+        }
         Some(Kind::AuthExpired(auth)) => login_action("renew the login", auth),
         Some(Kind::AuthInvalid(auth)) => login_action("replace the key or password", auth),
         Some(Kind::AuthMissing(Auth { variable: Some(variable), .. })) => {

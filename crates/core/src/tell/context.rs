@@ -71,11 +71,11 @@ impl ReplanSubject<'_> {
     fn render_attempt(&self, failure: Option<&Fault>, answered: bool) -> String {
         let Self { state, policy, task, .. } = self;
         let setbacks = &task.setbacks;
-        let (attempt, of) = failure.map_or((1, 0), |failure| {
-            let limits = policy.limits_for(failure.code(), &task.spec.overrides);
-            let met = state.signatures().count(failure.signature);
-            setbacks.next_approach(met, limits.per_signature)
+        let (attempt, at_error) = failure.map_or((1, 1), |failure| {
+            setbacks.next_approach(state.signatures().count(failure.signature))
         });
+        let limits = failure.map(|failure| policy.limits_for(failure.code(), &task.spec.overrides));
+        let of = limits.map_or(0, |limits| limits.per_signature);
         let first = setbacks.failed.saturating_sub(saturating_u32(setbacks.tried.len())) + 1;
         let approaches = number_approaches(first, setbacks.tried.iter());
         let earlier = number_approaches(1, self.earlier_approaches(failure).into_iter());
@@ -90,6 +90,7 @@ impl ReplanSubject<'_> {
             answered,
             failed: attempt.saturating_sub(1),
             attempt,
+            at_error,
             of,
             goal: &task.spec.goal,
             approaches: &approaches,
@@ -140,6 +141,7 @@ impl ReplanSubject<'_> {
             answered: task.guidance.is_some() && task.setbacks.answered.is_some(),
             failed: saturating_u32(approaches.len()).max(1),
             attempt: task.counters.repairs.max(1),
+            at_error: task.counters.repairs.max(1),
             of: policy.limits_for(failure.code(), &task.spec.overrides).repairs,
             goal: &task.spec.goal,
             approaches: &approaches,

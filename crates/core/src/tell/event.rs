@@ -9,6 +9,7 @@ use super::event_phrases::{
     applied_sentence, checked_sentence, describe_run_status, phase_phrase, question_cause,
     red_base_sentence, render_answered, reverted_sentence, step_sentence, waiting_phrase,
 };
+use super::evidence::describe_spent_day;
 use super::tally::{BuildTally, render_build_done};
 use crate::engine::{
     Event, NOTE_CHARS_MAX, PauseCause, Raised, Reconciled, RecordedEvent, Rule, SkipReason, Subject,
@@ -18,7 +19,7 @@ use crate::plan::{MutationKind, TaskSpec};
 use crate::text::brief::{render_amount, render_count};
 use crate::text::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capitalize_first, count_noun, count_tasks, failure_phrase,
-    failure_phrase_with_subject, number_word, push_refusal, quote_title, quote_words, span_words,
+    failure_phrase_with_facts, number_word, push_refusal, quote_title, quote_words, span_words,
     verbatim_line, work_noun,
 };
 use crate::time::Time;
@@ -93,7 +94,11 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
                 "Paused the build: its budget has no room for the next step.".to_owned()
             }
         },
-        Event::Sleeping { until, .. } => format!("Sleeping; work continues in {}.", wait(until)),
+        Event::Sleeping { until, fault, .. } => {
+            let spent = fault.as_deref().and_then(describe_spent_day);
+            let said = spent.map_or_else(|| "Sleeping".to_owned(), |said| capitalize_first(&said));
+            format!("{said}; work continues in {}.", wait(until))
+        }
         Event::Waking { .. } => "Awake again; work continues.".to_owned(),
 
         Event::BaseChecked { red, .. } => red_base_sentence(red),
@@ -116,7 +121,7 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
 
         Event::TaskBackingOff { until: Some(until), .. } => {
             let failure = facts.failure.filter(|fault| recorded.code() == Some(fault.code()));
-            let why = failure.map(|fault| format!(": {}", failure_phrase_with_subject(fault)));
+            let why = failure.map(|fault| format!(": {}", failure_phrase_with_facts(fault)));
             format!("Trying {name} again in {}{}.", wait(until), why.unwrap_or_else(because))
         }
         Event::TaskBackingOff { .. } => format!("{start} waits for its account{}.", because()),
@@ -375,7 +380,7 @@ fn fault_sentence(fault: &Fault, name: &str, start: &str) -> String {
     let refusal = push_refusal(&fault.message).filter(|_| fault.code() == Code::GitPushFailed);
     match refusal.and_then(|refusal| quote_words(&refusal, VALUE_CHARS_MAX)) {
         Some(refusal) => format!("{start}: {} ({refusal}).", why(fault.code())),
-        None => format!("{start}: {}.", failure_phrase_with_subject(fault)),
+        None => format!("{start}: {}.", failure_phrase_with_facts(fault)),
     }
 }
 
@@ -393,20 +398,23 @@ fn next_approach(recorded: &RecordedEvent) -> String {
     let Event::Retrying { attempt, approach, of, .. } = &recorded.event else {
         return String::new();
     };
+    let at_error = attempt.saturating_add(1);
     if *approach > 0 {
-        return approach_phrase(*approach, *of);
+        return approach_phrase(*approach, at_error, *of);
     }
     let counts = recorded.why.iter().flat_map(|why| &why.counts);
     let limit = counts.filter(|count| count.counter == Charge::Signature).map(|count| count.limit);
-    approach_phrase(attempt.saturating_add(1), limit.max().unwrap_or_default())
+    approach_phrase(at_error, at_error, limit.max().unwrap_or_default())
 }
 
-/// Formats the number of an approach: `2 of 3`, or `4, the last one`. Journals of early versions do not
-/// have the number of all approaches; it is then zero.
-fn approach_phrase(number: u32, of: u32) -> String {
+/// Formats the number of an approach: `2 of 3`, `4, the last one`, or `3; 2 of 3 for this error` after
+/// approaches that met another one. Journals of early versions do not have the number of tries; it is then
+/// zero.
+fn approach_phrase(number: u32, at_error: u32, of: u32) -> String {
     match of {
         0 => number.to_string(),
-        of if number > of => format!("{number}, the last one"),
+        of if at_error > of => format!("{number}, the last one"),
+        of if number > at_error => format!("{number}; {at_error} of {of} for this error"),
         of => format!("{number} of {of}"),
     }
 }

@@ -7,8 +7,8 @@ use crate::fault::{CheckStage, Code};
 use crate::plan::MutationKind;
 use crate::question::{Decision, QuestionKind};
 use crate::text::{
-    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, count_noun, failure_phrase, failure_reason, join_parts,
-    quote_words, telling_line,
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, count_noun, failure_phrase_with_facts, failure_reason,
+    join_parts, quote_words, telling_line,
 };
 
 /// Maximum length of the reason beside the name of a failed test, in characters.
@@ -64,21 +64,19 @@ pub(super) const fn waiting_phrase(code: Code) -> &'static str {
 }
 
 /// Returns the cause of a question about a task.
-pub(super) fn question_cause(question: &Question) -> &'static str {
-    match (question.code(), question.kind) {
-        (Some(code), _) => failure_phrase(code, false),
+pub(super) fn question_cause(question: &Question) -> String {
+    let said = match (&question.fault, question.kind) {
+        (Some(fault), _) => return failure_phrase_with_facts(fault),
         (None, QuestionKind::Happened) => "it is not known whether its last action went through",
         (None, _) if question.why.rule == Rule::CrashedTooOften => "it was interrupted too often",
         (None, _) => "it needs a decision",
-    }
+    };
+    said.to_owned()
 }
 
 /// Returns the sentence for a task that continues after a person's answer.
 pub(super) fn render_answered(name: &str, guidance: &Guidance, next: Step) -> String {
     let decision = guidance.decision;
-    if decision == Decision::Deny && !matches!(next, Step::TakeBack) {
-        return format!("You said no; continuing {name} without it.");
-    }
     let said = match decision {
         Decision::ProvideCredentials => "You fixed it",
         Decision::AllowOnce => "You allowed it this once",
@@ -99,6 +97,9 @@ pub(super) fn render_answered(name: &str, guidance: &Guidance, next: Step) -> St
     };
     let then = match decision {
         Decision::SkipFeature => format!("skipping {name}"),
+        Decision::Deny if !matches!(next, Step::TakeBack) => {
+            format!("continuing {name} without it")
+        }
         Decision::Deny => format!("reverting the change and skipping {name}"),
         Decision::SimplerVersion => format!("working on a simpler version of {name}"),
         Decision::ItDidNot => format!("doing it now for {name}"),

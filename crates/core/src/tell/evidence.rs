@@ -1,11 +1,13 @@
 //! The evidence behind a question, built from the engine's state.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::engine::{ActionFacts, Question, Rule, State, Subject, Task, Tried};
 use crate::failing::CheckFailures;
 use crate::fault::{
-    Auth, BudgetSpent, Code, CommandEnd, Fault, Files, Kind, Permission, Tool, Validation,
+    Auth, BudgetSpan, BudgetSpent, Code, CommandEnd, Fault, Files, Kind, Permission, Tool,
+    Validation,
 };
 use crate::policy::Amount;
 use crate::question::{
@@ -14,7 +16,7 @@ use crate::question::{
 };
 use crate::tell::brief;
 use crate::text::brief::{group_thousands, render_duration, render_money};
-use crate::text::{failure_phrase, provider_display_name};
+use crate::text::{VALUE_CHARS_MAX, failure_phrase, provider_display_name, quote_words};
 use crate::time::Span;
 
 /// Maximum number of failing tests named.
@@ -111,7 +113,11 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ToolAccessDenied(of)
         | Kind::ToolQuota(of)
         | Kind::ToolMissing(of)
-        | Kind::ToolConfig(of) => add_tool(evidence, of, &fault.message),
+        | Kind::ToolConfig(of) => {
+            add_tool(evidence, of, &fault.message);
+            let address = fault.failed_connection().1.map(Cow::into_owned);
+            evidence.host = address.or_else(|| evidence.host.take());
+        }
         Kind::BudgetExhausted(of) => evidence.budget = budget_facts(of),
         Kind::PreconditionMissing(of)
             if fault.is_setup_failure() || fault.is_slow_base() || fault.is_broken_base() =>
@@ -184,7 +190,19 @@ pub(super) fn budget_facts(of: &BudgetSpent) -> Option<BudgetFacts> {
         limit: render_in_unit(of, of.limit),
         spent: render_in_unit(of, of.spent),
         needed: render_in_unit(of, of.needed),
+        setting: (of.span == BudgetSpan::Day).then(|| format!("budget.per_day.{}", of.unit)),
     })
+}
+
+/// Returns that the budget of the day has no room, with its limit, its setting and what is spent; `None` if
+/// the fault is another.
+pub fn describe_spent_day(fault: &Fault) -> Option<String> {
+    let Kind::BudgetExhausted(of) = &fault.kind else { return None };
+    let BudgetFacts { limit, spent, setting, .. } = budget_facts(of)?;
+    let setting = setting.and_then(|setting| quote_words(&setting, VALUE_CHARS_MAX))?;
+    Some(format!(
+        "the budget of {limit} for today ({setting}) has no room for the next step, with {spent} spent"
+    ))
 }
 
 /// Returns how much a person adds to a budget by letting the work continue or by raising the limit.
@@ -282,7 +300,8 @@ mod tests {
     fn the_command_of_a_stated_failure_is_shown_with_its_last_lines() {
         for code in Code::ALL {
             let stated = Fault::new(Kind::bare(*code), "script", "it logged us out");
-            let logic = Logic { step: Some("sh orders.sh".to_owned()), exit: Some(77) };
+            let logic =
+                Logic { step: Some("sh orders.sh".to_owned()), exit: Some(77), ..Logic::default() };
             let said = "page 3\nunstuck: it logged us out";
             let stated = stated.with_end_of(&Fault::logic_error("job", said, logic));
             let mut evidence = Evidence::default();

@@ -26,7 +26,7 @@ pub use context::{failure_result, replan_context};
 pub use direction::{SessionDecision, SessionDirection, session_direction};
 pub use event::{BUILD_WAITS, EventFacts, describe_build_failure, describe_event};
 pub use event_phrases::describe_run_status;
-pub use evidence::collect_evidence;
+pub use evidence::{collect_evidence, describe_spent_day};
 pub use instruct::{CommandWait, NUDGE, render_cut_off, render_wait_result, retry_advice};
 pub use message::{
     AnswerLink, MESSAGE_BYTES_MAX, News, NewsKind, Notification, NotificationLevel, news_from_event,

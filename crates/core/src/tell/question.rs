@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::engine::{BuildState, Question, Rule, State, Subject, Task, TaskId, TaskStateKind};
-use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
+use crate::fault::{
+    Auth, BudgetSpan, Charge, Code, ExpiredCertificate, Fault, Files, Kind, Permission, Work,
+};
 use crate::policy::Amount;
 use crate::question::{
     Decision, OtherWork, QuestionFacts, QuestionText, Reason, Risk, TriedAttempt, build_text,
@@ -84,6 +86,8 @@ fn with_question_facts<T>(
         why: hints.why,
         is_expected: hints.is_expected,
         rejected_push: hints.rejected_push,
+        expired_certificate: hints.expired_certificate,
+        phase: hints.phase,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
@@ -278,6 +282,8 @@ struct QuestionHints<'a> {
     why: Option<&'a str>,
     is_expected: bool,
     rejected_push: bool,
+    expired_certificate: Option<&'a ExpiredCertificate>,
+    phase: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -327,9 +333,11 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             let command = of.command.as_deref().unwrap_or_default();
             QuestionHints::from_name(missing_program(message).unwrap_or(command))
         }
-        Some(Kind::ToolConfig(of)) => {
-            QuestionHints::from_name(of.command.as_deref().unwrap_or_default())
-        }
+        Some(Kind::ToolConfig(of)) => QuestionHints {
+            account: of.host.as_deref().map(Cow::Borrowed),
+            expired_certificate: of.expired_certificate.as_ref(),
+            ..QuestionHints::from_name(of.command.as_deref().unwrap_or_default())
+        },
         // Unstuck measured the disk space itself.
         Some(Kind::EnvDiskFull(of)) if of.command.is_none() => QuestionHints::from_name(message),
         Some(Kind::ProviderNotAvailable(c)) => {
@@ -340,7 +348,11 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             | Kind::ValidationPrePush(of)
             | Kind::ValidationPrePr(of)
             | Kind::ValidationRedBase(of),
-        ) => QuestionHints::from_name(&of.command),
+        ) => {
+            let misplaced = question.fault.as_deref().filter(|fault| fault.is_misplaced_work());
+            let why = misplaced.and_then(|fault| fault.cause.as_deref());
+            QuestionHints { why, ..QuestionHints::from_name(&of.command) }
+        }
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => file_hints(of),
         Some(Kind::LogicRepeatedApproach(_) | Kind::LogicNoProgress(_)) => {
             let task = question.tasks.first().and_then(|id| state.task(*id));
@@ -359,6 +371,10 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
         Some(Kind::LogicError(of)) => {
             QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
         }
+        Some(Kind::LogicPhaseViolation(of)) => QuestionHints {
+            phase: of.phase.as_deref(),
+            ..QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
+        },
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {
                 let fault = question.fault.as_deref().filter(|fault| is(fault));
@@ -366,7 +382,7 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             };
             let setup_ended = ended(Fault::is_setup_failure);
             let check_ended = ended(Fault::is_slow_base);
-            let kept = ended(Fault::needs_settings_line);
+            let kept = ended(Fault::is_denied_access);
             let broken = ended(Fault::is_broken_base);
             let named = QuestionHints::from_name(&c.what);
             QuestionHints { setup_ended, check_ended, kept, broken, ..named }

@@ -46,6 +46,8 @@ pub struct ReplanInput<'a> {
     pub failed: u32,
     /// The number of the approach that begins now; of a job, the number of the repair.
     pub attempt: u32,
+    /// The number of that approach among those at this error.
+    pub at_error: u32,
     /// Number of attempts for this error. A task has one last approach beyond them.
     pub of: u32,
     /// The goal, verbatim.
@@ -173,10 +175,10 @@ fn push_guidance(text: &mut String, guidance: Option<ReplanGuidance<'_>>) {
 }
 
 fn push_headline(text: &mut String, context: &ReplanInput<'_>) {
-    let ReplanInput { failed, attempt, of, .. } = context;
+    let ReplanInput { failed, attempt, at_error, of, .. } = context;
     let _ = match context.work {
         Work::Task => {
-            let this = approach_number(*attempt, *of);
+            let this = approach_number(*attempt, *at_error, *of);
             write!(text, "APPROACH {failed} FAILED\nThis is {this}.\n\n")
         }
         Work::Job => {
@@ -194,9 +196,13 @@ fn push_headline(text: &mut String, context: &ReplanInput<'_>) {
 }
 
 /// Formats `approach 2 of 3`, or says that it is the last one: after the limit there is one more.
-fn approach_number(number: u32, of: u32) -> String {
-    if number > of {
+fn approach_number(number: u32, at_error: u32, of: u32) -> String {
+    if at_error > of {
         format!("approach {number}, the last one before a person is asked")
+    } else if number > at_error {
+        format!(
+            "approach {number}, and {at_error} of {of} for this error, with one last one to follow"
+        )
     } else {
         format!("approach {number} of {of}, with one last one to follow")
     }
@@ -320,7 +326,7 @@ fn render_tree(tree: ReplanTree<'_>, answered: bool) -> Option<String> {
 
 /// Returns the instruction to the agent.
 fn render_instruction(context: &ReplanInput<'_>) -> String {
-    let ReplanInput { failure, work, attempt, of, tree, guidance, .. } = context;
+    let ReplanInput { failure, work, attempt, at_error, of, tree, guidance, .. } = context;
     let checked = !matches!(tree, ReplanTree::Elsewhere);
     let Some(failure) = failure else { return REBUILD.to_owned() };
     if let Some(guidance) = guidance.filter(|_| context.answered) {
@@ -328,8 +334,8 @@ fn render_instruction(context: &ReplanInput<'_>) -> String {
         return instruction_after_answer(guidance.decision, failure.code, *work, (checked, tried));
     }
     let last = match work {
-        Work::Task => attempt > of,
-        Work::Job => attempt >= of,
+        Work::Task => at_error > of,
+        Work::Job => at_error >= of,
     };
     let told = instruction_after_failure(failure.code, *work, *attempt, last, checked);
     match guidance {

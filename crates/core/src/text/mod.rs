@@ -21,7 +21,7 @@ pub use bounded::strip_escapes;
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, LINT_BYTES_MAX, LintFinding, LintRule, lint_text};
 pub use obstacle::{
-    NO_CONNECTION, Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_subject,
+    NO_CONNECTION, Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_facts,
     slow_step,
 };
 pub use output::push_refusal;

@@ -1,8 +1,10 @@
 //! The obstacle for each code, and the result of an attempt for each code, in plain words.
 
+use std::borrow::Cow;
+
 use super::say::capitalize_first;
 use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words};
-use crate::fault::{Category, Code, Fault, Kind};
+use crate::fault::{Category, Code, ExpiredCertificate, Fault, Kind, Tool, Work};
 
 /// The known facts about an obstacle besides its code. Without a name the sentence stays general.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,10 +27,16 @@ pub struct Obstacle<'a> {
     pub kept: Option<&'a str>,
     /// Why a check does not start before the work, and what helps, as sentences.
     pub broken: Option<&'a str>,
-    /// Why a change needs a person's yes, as a sentence.
+    /// Why a change needs a person's yes, or where the work is that no commit covers, as a sentence.
     pub why: Option<&'a str>,
     /// `true` if git did not accept a push, because the remote has commits that are not here.
     pub rejected_push: bool,
+    /// The expired certificate of the server, which is then the account.
+    pub expired_certificate: Option<&'a ExpiredCertificate>,
+    /// The phase in which a step is not allowed.
+    pub phase: Option<&'a str>,
+    /// The kind of work, which decides where its phase is declared.
+    pub work: Option<Work>,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -74,6 +82,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::IterationTimeout => "a round of work took too long, so I ended it.",
         Code::OperationTimeout => return named("one step took too long, so I ended it"),
+        Code::ValidationPreCommit if about.why.is_some() => {
+            return about.why.unwrap_or_default().to_owned();
+        }
         Code::ValidationPreCommit if again => {
             return named("a check that must pass before I save the work still fails");
         }
@@ -174,6 +185,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             ));
         }
         Code::ToolMissing => return named("a program that the work needs is not installed"),
+        Code::ToolConfig if about.expired_certificate.is_some() => {
+            return describe_expired_certificate(about);
+        }
         Code::ToolConfig => {
             return named("a program that the work needs does not accept its settings");
         }
@@ -198,6 +212,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::LogicError if again => return named("the same error came back"),
         Code::LogicError => return named("it ended in an error"),
         Code::LogicBadInput => return named("a step got input that it cannot use"),
+        Code::LogicPhaseViolation if about.phase.is_some() => {
+            return describe_phase_violation(about);
+        }
         Code::LogicPhaseViolation => {
             return named("the work tried a step at a time when it is not allowed");
         }
@@ -215,6 +232,40 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::InternalStore => "Unstuck could not read or write its own records.",
     };
     capitalize_first(said)
+}
+
+/// Says whose certificate has expired and when, as far as known, and which command met it.
+fn describe_expired_certificate(about: &Obstacle<'_>) -> String {
+    let in_quotes =
+        |words: Option<&str>| words.and_then(|words| quote_words(words, VALUE_CHARS_MAX));
+    let server = about.account.map_or_else(|| "a server".to_owned(), str::to_owned);
+    let at = about.expired_certificate.and_then(|certificate| certificate.at.as_deref());
+    let at = in_quotes(at).map_or_else(String::new, |at| format!(" ({at})"));
+    let command = in_quotes(about.what).unwrap_or_else(|| "a command".to_owned());
+    format!("The certificate of {server} has expired{at}, so {command} did not connect.")
+}
+
+/// Names the action, the phase that does not allow it, and where the phase is declared.
+fn describe_phase_violation(about: &Obstacle<'_>) -> String {
+    let phase = about.phase.unwrap_or_default();
+    let in_quotes = |words: &str| quote_words(words, VALUE_CHARS_MAX).unwrap_or_default();
+    let what = about.what.map_or_else(|| "an action".to_owned(), in_quotes);
+    let declared = match about.work {
+        Some(Work::Job) => format!(
+            "The phase is set by {} of the command or {} of the job in the settings.",
+            in_quotes(&format!("--phase {phase}")),
+            in_quotes(&format!("phase = \"{phase}\"")),
+        ),
+        _ => format!(
+            "The phase is set by the line {} of the task.",
+            in_quotes(&format!("phase: {phase}"))
+        ),
+    };
+    format!(
+        "The work tried {what} in the phase {}, which may do nothing that cannot be undone. I did not do it. \
+         {declared}",
+        in_quotes(phase)
+    )
 }
 
 /// Says that the work has not begun, because a setup command failed.
@@ -287,20 +338,26 @@ const HOOKS: &str = "hook:";
 /// The beginning of the message of a fault whose AI service was not reached; its host follows.
 pub const NO_CONNECTION: &str = "no connection to ";
 
-/// Returns the result of an attempt, with its subject if known: the step that timed out, the command that was
-/// refused, the host that was not reached. Fits after "because".
-pub fn failure_phrase_with_subject(fault: &Fault) -> String {
-    let failed = failure_phrase(fault.code(), false);
+/// Returns the result of an attempt, with its facts if known: the step that timed out, the command that was
+/// refused, the command and the address that it did not reach. Fits after "because".
+pub fn failure_phrase_with_facts(fault: &Fault) -> String {
+    if let Kind::ToolConfig(Tool { expired_certificate: Some(_), host, .. }) = &fault.kind {
+        let host = host.as_ref().and_then(|host| quote_words(host, VALUE_CHARS_MAX));
+        let server = host.unwrap_or_else(|| "a server".to_owned());
+        return format!("the certificate of {server} has expired");
+    }
     let unreached = fault.message.strip_prefix(NO_CONNECTION);
     let unreached = unreached.filter(|_| fault.code() == Code::ProviderApiError);
     if let Some(host) = unreached.and_then(|host| quote_words(host, VALUE_CHARS_MAX)) {
         return format!("the AI service at {host} cannot be reached");
     }
-    let subject = refused_command(fault).map(str::to_owned).or_else(|| slow_step(fault));
-    match subject.and_then(|subject| quote_words(&subject, VALUE_CHARS_MAX)) {
-        Some(subject) => format!("{failed} ({subject})"),
-        None => failed.to_owned(),
-    }
+    let failed = failure_phrase(fault.code(), false);
+    let step = slow_step(fault).map(Cow::Owned);
+    let (command, address) = fault.failed_connection();
+    let refused = refused_command(fault).map(Cow::Borrowed);
+    let facts = step.into_iter().chain(refused).chain(command.map(Cow::Borrowed)).chain(address);
+    let facts: Vec<_> = facts.filter_map(|fact| quote_words(&fact, VALUE_CHARS_MAX)).collect();
+    if facts.is_empty() { failed.to_owned() } else { format!("{failed} ({})", facts.join(", ")) }
 }
 
 /// Returns the first of the commands that were refused.

@@ -81,8 +81,23 @@ const AFTERWARDS: &[&str] = &[
 const FAILURE_WORDS: &[&str] =
     &["error", "assert", "expected", "panicked", "exception", "mismatch", "not ok", "fail"];
 
-/// Returns the last line that reports a failure, or else the last one that is not a trailer.
+/// Returns the first error of the Rust compiler, whose last lines are warnings and summaries.
+fn compiler_error(output: &str) -> Option<&str> {
+    const SUMMARIES: [&str; 3] =
+        ["error: could not compile", "error: aborting due to", "error: test failed"];
+    let mut lines = output.lines().map(str::trim);
+    let built = output.contains(SUMMARIES[0]) || output.contains(SUMMARIES[1]);
+    let is_summary = |line: &str| SUMMARIES.iter().any(|summary| line.starts_with(summary));
+    let is_error = |line: &&str| line.starts_with("error[E") || line.starts_with("error: ");
+    lines.find(|line| built && is_error(line) && !is_summary(line))
+}
+
+/// Returns the first error of a compiler, the last line that reports a failure, or else the last one that is
+/// not a trailer.
 pub(crate) fn telling_line(output: &str) -> Option<&str> {
+    if let Some(error) = compiler_error(output) {
+        return Some(error);
+    }
     let lines = output.lines().map(str::trim).rev();
     let mut telling = lines.filter(|line| {
         line.contains(char::is_alphanumeric)
@@ -208,6 +223,11 @@ mod tests {
         assert_eq!(telling_line("expected 3, got 4\nsee the log\n"), Some("expected 3, got 4"));
         assert_eq!(telling_line("make: *** Error 1\n-----\n"), None);
         assert_eq!(telling_line(""), None);
+        let compiler = "warning: unused variable: `x`\n --> src/lib.rs:1:5\n\nerror[E0308]: mismatched \
+                        types\n --> src/lib.rs:3:5\n\nerror: could not compile `shop` (lib) due to 1 \
+                        previous error; 1 warning emitted\nwarning: build failed, waiting for other \
+                        jobs to finish...\n";
+        assert_eq!(telling_line(compiler), Some("error[E0308]: mismatched types"));
     }
 
     #[test]

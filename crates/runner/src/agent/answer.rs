@@ -259,7 +259,7 @@ impl AgentLoopState<'_> {
 }
 
 fn refused_declaration_fault(why: &str) -> Box<Fault> {
-    let context = Logic { step: Some("mutate".to_owned()), exit: None };
+    let context = Logic { step: Some("mutate".to_owned()), ..Logic::default() };
     Box::new(Fault::logic_bad_input("tool.mutate", why, context))
 }
 

@@ -33,7 +33,11 @@ impl ActionFence {
     }
 
     fn refusals(&self) -> Option<Refusals> {
-        let no_hosts = || Refusals { target: HOSTS.to_owned(), lines: vec![NO_HOSTS.to_owned()] };
+        let no_hosts = || Refusals {
+            target: HOSTS.to_owned(),
+            lines: vec![NO_HOSTS.to_owned()],
+            allowed_by: None,
+        };
         let refused = self.egress.as_ref().and_then(Refusals::of_proxy);
         refused.or_else(|| self.has_no_hosts.then(no_hosts))
     }

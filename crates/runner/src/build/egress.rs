@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{Command, RunNote};
 use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 use unstuck_world::agent::AgentAssignment;
 use unstuck_world::egress::{EgressPolicy, EgressProxy, JAVA_OPTIONS, RefusedTarget};
 use unstuck_world::process::Wall;
@@ -109,15 +110,27 @@ pub(super) struct Refusals {
     pub(super) target: String,
     /// A line for each, with the setting that would allow it.
     pub(super) lines: Vec<String>,
+    /// The line of the settings that would allow the first.
+    pub(super) allowed_by: Option<String>,
 }
 
 impl Refusals {
     /// Returns the connections that a proxy refused; `None` if it refused none.
     pub(super) fn of_proxy(egress: &EgressProxy) -> Option<Self> {
         let refused = egress.list_refusals();
-        let target = refused.first()?.target.clone();
-        let refused = refused.iter().take(NOTED_MAX);
-        Some(Self { target, lines: refused.map(RefusedTarget::render_sentence).collect() })
+        let RefusedTarget { target, allowed_by, .. } = refused.first()?.clone();
+        let lines = refused.iter().take(NOTED_MAX).map(RefusedTarget::render_sentence).collect();
+        Some(Self { target, lines, allowed_by })
+    }
+
+    /// Returns how the sandbox stopped a command, to be put after its name.
+    fn describe_stop(&self) -> String {
+        let in_quotes = |words: &str| quote_words(words, QUESTION_CHARS_MAX).unwrap_or_default();
+        let target = in_quotes(&self.target);
+        let line = self.allowed_by.as_deref().map(|lines| in_quotes(&lines.replace('\n', " ")));
+        let allows =
+            line.map_or_else(String::new, |line| format!(" ({line} in the settings allows it)"));
+        format!("was refused the connection to {target} by the sandbox{allows}")
     }
 
     /// Formats the lines in brackets, as they follow an output.
@@ -154,7 +167,8 @@ pub(super) fn add_refusals(mut fault: Fault, refused: &Refusals) -> Fault {
         let what = refused.target.clone();
         return Fault::precondition_missing(fault.source, said, Missing { what });
     }
-    Fault { message: said, ..fault }
+    let cause = fault.is_setup_failure().then(|| refused.describe_stop());
+    Fault { message: said, cause: cause.or(fault.cause), ..fault }
 }
 
 fn proxy_not_started_fault() -> Fault {

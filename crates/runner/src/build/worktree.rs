@@ -64,10 +64,9 @@ impl BuildContext {
         let (shell, egress) =
             self.open_shell_with_egress(order, &settings.setup_egress, shell).await?;
         let prepared = Workspace::prepare(&settings.project, &wanted, &shell).await;
-        let refused = egress.as_ref().is_some_and(|egress| !egress.list_refusals().is_empty());
         let workspace = prepared.map_err(|fault| {
             let fault = explain_refused_hosts(fault, egress.as_ref());
-            ask_about_setup(fault, &settings.setup, refused)
+            ask_about_setup(fault, &settings.setup)
         })?;
         workspace
             .note_named_paths(&self.task_settings(order)?.scope, &collect_task_words(order))?;
@@ -117,11 +116,9 @@ impl BuildContext {
                 Ok(())
             }
             Err(fault) => {
-                let refused =
-                    egress.as_ref().is_some_and(|egress| !egress.list_refusals().is_empty());
                 let fault = explain_refused_hosts(fault, egress.as_ref());
-                Err(if refused {
-                    ask_about_setup(fault, commands, true)
+                Err(if is_stopped_by_sandbox(&fault) {
+                    ask_about_setup(fault, commands)
                 } else {
                     blame_work(fault, commands)
                 })
@@ -194,19 +191,23 @@ fn find_setup_command(fault: &Fault, commands: &[String]) -> String {
 }
 
 /// Turns the failure of a setup command into a question to the operator. A fault that passes by
-/// itself, or has a question of its own, stays unchanged; a connection refused by the proxy does
-/// not pass.
-fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) -> Fault {
+/// itself, or has a question of its own, stays unchanged; what the sandbox refused does not pass.
+fn ask_about_setup(fault: Fault, commands: &[String]) -> Fault {
     let code = fault.code();
-    let stays = !refused
+    let stays = !is_stopped_by_sandbox(&fault)
         && fault.class() != Class::CodeError
         && !matches!(code, Code::ToolCrash | Code::OperationTimeout | Code::ToolAccessDenied);
     if !fault.is_setup_failure() || stays {
         return fault;
     }
     let context = Missing { what: find_setup_command(&fault, commands) };
-    let ended = describe_command_end(&fault.kind);
+    let ended = fault.cause.unwrap_or_else(|| describe_command_end(&fault.kind));
     Fault::precondition_missing(fault.source, fault.message, context).with_cause(ended)
+}
+
+/// Returns whether the sandbox stopped a setup command; the cause of the fault then says from what.
+fn is_stopped_by_sandbox(fault: &Fault) -> bool {
+    fault.is_setup_failure() && fault.cause.is_some()
 }
 
 /// Describes the end of a command, to be put after its name.

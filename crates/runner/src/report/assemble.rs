@@ -154,7 +154,8 @@ fn assemble_answered(row: &QuestionRow) -> Option<AnsweredQuestion> {
     let option = row.text.find_chosen(chosen, row.guidance.as_deref())?;
     let problem = row.text.problem_when_ended();
     let choice = option.label.clone();
-    let own = row.guidance.as_deref().filter(|_| option.guidance.is_none());
+    let given = option.guidance.as_deref();
+    let own = row.guidance.as_deref().filter(|words| given != Some(*words));
     let words = own.map(|words| verbatim_line(words, QUESTION_CHARS_MAX));
     let words = words.filter(|words| !words.is_empty());
     Some(AnsweredQuestion { question: row.id, problem, choice, words })

@@ -1,8 +1,8 @@
 //! The plain words of a report. Titles and commands are quoted unchanged.
 
 use unstuck_core::engine::{BuildState, SkipReason, TaskId, TaskState};
-use unstuck_core::tell::{BUILD_WAITS, brief, describe_build_failure};
-use unstuck_core::text::{VALUE_CHARS_MAX, capitalize_first, verbatim_line};
+use unstuck_core::tell::{BUILD_WAITS, brief, describe_build_failure, describe_spent_day};
+use unstuck_core::text::{VALUE_CHARS_MAX, capitalize_first, span_words, verbatim_line};
 
 use super::facts::{BuildFacts, TaskFacts};
 use super::missing_push::find_missing_push;
@@ -70,7 +70,15 @@ pub(super) fn render_remarks(facts: &BuildFacts) -> Vec<String> {
     let push = find_missing_push(facts).map(|left| {
         format!("The work is not at the remote {}. {}", left.remote, left.render_advice())
     });
-    stands.into_iter().chain(idle).chain(push).collect()
+    let spent = |task: &TaskFacts| task.row.moved.failure.as_deref().and_then(describe_spent_day);
+    let spent = match state {
+        BuildState::Sleeping { until } => facts.tasks.iter().find_map(spent).map(|spent| {
+            let wait = span_words(until.since(facts.now));
+            format!("{}; the day ends in {wait}.", capitalize_first(&spent))
+        }),
+        _ => None,
+    };
+    stands.into_iter().chain(spent).chain(idle).chain(push).collect()
 }
 
 /// Returns the reason for which a task was not done.

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 use unstuck_core::engine::{BuildId, Command, TaskId, TaskState};
 use unstuck_core::tell::brief;
+use unstuck_core::text::failure_phrase_with_facts;
 use unstuck_core::time::Time;
 use unstuck_runner::collect_kick_commands;
 use unstuck_store::tables::TaskRow;
@@ -47,6 +48,8 @@ pub(super) struct TaskCard {
     pub(super) mood: &'static str,
     pub(super) says: String,
     pub(super) until: Option<TimeLabel>,
+    /// The reason for the wait until then.
+    pub(super) because: Option<String>,
     pub(super) attempts: u32,
     pub(super) question: Option<u32>,
 }
@@ -63,12 +66,23 @@ impl TaskCard {
             }
             _ => None,
         };
+        let failure = row.moved.failure.as_deref().filter(|_| until.is_some());
+        let because = failure.map(failure_phrase_with_facts);
         let question = match row.moved.state {
             TaskState::Parked { question, .. } => Some(question.0),
             _ => None,
         };
         let name = brief::task_name(row.id, &row.spec);
-        Self { id: row.id, name, mood, says, until, attempts: row.moved.attempts, question }
+        Self {
+            id: row.id,
+            name,
+            mood,
+            says,
+            until,
+            because,
+            attempts: row.moved.attempts,
+            question,
+        }
     }
 }
 

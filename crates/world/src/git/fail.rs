@@ -190,7 +190,7 @@ impl GitAction {
     /// operation.
     fn kind_from_code(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
         let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
-        let git = || Tool { command: Some("git".to_owned()), exit: Some(exit), host: None };
+        let git = || Tool { command: Some("git".to_owned()), exit: Some(exit), ..Tool::default() };
         let remote = matches!(self, Self::Push | Self::AskRemote);
         Some(match code {
             Code::AuthInvalid if remote => Kind::AuthInvalid(account()),

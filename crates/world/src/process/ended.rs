@@ -206,7 +206,7 @@ fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault
         }
         StartFailure::Other(number) => {
             let message = format!("{command} could not be started (error {number})");
-            let logic = Logic { step: Some(command.to_owned()), exit: None };
+            let logic = Logic { step: Some(command.to_owned()), ..Logic::default() };
             Fault::logic_error(source, message, logic)
         }
     }
@@ -218,7 +218,7 @@ fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -
     let text = String::from_utf8_lossy(&output);
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::from_output(code, place, &text, Some(status));
-    let kind = add_names(add_facts(Kind::bare(code), status, command), &output);
+    let kind = add_names(add_facts(Kind::bare(code), status, command), &output, command);
     let fault = Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX));
     let fault = with_command(fault.with_rule(rule, signature), command, Some(status));
     match requested_wait(&text).filter(|_| code == Code::ToolRateLimit) {
@@ -233,8 +233,8 @@ fn with_command(fault: Fault, command: &str, exit: Option<i32>) -> Fault {
     fault.with_command_end(CommandEnd { command, exit, output: String::new() })
 }
 
-/// Adds the account or the host to the fault, as far as the output names it.
-fn add_names(mut kind: Kind, output: &[u8]) -> Kind {
+/// Adds the account, the host or the certificate to the fault, as far as the output names it.
+fn add_names(mut kind: Kind, output: &[u8], command: &str) -> Kind {
     match &mut kind {
         Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
             let OutputNames { host, variable } = text_rules::extract_names(output);
@@ -243,6 +243,13 @@ fn add_names(mut kind: Kind, output: &[u8]) -> Kind {
         }
         Kind::ToolAccessDenied(tool) | Kind::ToolQuota(tool) | Kind::ToolRateLimit(tool) => {
             tool.host = text_rules::extract_names(output).host;
+        }
+        Kind::ToolConfig(tool) => {
+            if let Some((certificate, host)) = text_rules::find_expired_certificate(output, command)
+            {
+                tool.expired_certificate = Some(certificate);
+                tool.host = host;
+            }
         }
         _ => {}
     }

@@ -347,7 +347,7 @@ impl ScriptRun<'_> {
             Err(error) => {
                 self.report_return(number, ActionOutcome::Failed, error.clone()).await;
                 let message = format!("{path}: {error}");
-                let context = Logic { step: Some(path.to_owned()), exit: None };
+                let context = Logic { step: Some(path.to_owned()), ..Logic::default() };
                 Some(AgentEnd::Failed(Box::new(Fault::logic_error(SOURCE, message, context))))
             }
         }

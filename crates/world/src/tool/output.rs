@@ -53,7 +53,7 @@ const MESSAGE_BYTES_MAX: usize = 500;
 
 pub(crate) fn bad_input_fault(tool: &str, why: &str) -> Box<Fault> {
     let why = &why[..why.floor_char_boundary(MESSAGE_BYTES_MAX)];
-    let context = Logic { step: Some(tool.to_owned()), exit: None };
+    let context = Logic { step: Some(tool.to_owned()), ..Logic::default() };
     Box::new(Fault::logic_bad_input(format!("tool.{tool}"), format!("{tool}: {why}"), context))
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn bad_input_fault(tool: &str, why: &str) -> Box<Fault> {
 pub(super) fn mismatch_fault(tool: &str, message: String, asked: &[&str]) -> Box<Fault> {
     let source = format!("tool.{tool}");
     let signature = Signature::from_parts(Code::LogicError, &source, asked);
-    let context = Logic { step: Some(tool.to_owned()), exit: None };
+    let context = Logic { step: Some(tool.to_owned()), ..Logic::default() };
     let mut fault = Fault::logic_error(source, message, context);
     fault.signature = signature;
     Box::new(fault)

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::{RunId, Start};
-use unstuck_core::fault::{Fault, Validation};
+use unstuck_core::fault::{Fault, MISPLACED_WORK, Validation};
 
 use super::ecosystem::classify_by_product;
 use super::private::PrivateRepository;
@@ -81,7 +81,7 @@ impl Workspace {
 /// Returns the fault of such work: `message` is one line, `told` the text for the agent.
 pub(super) fn misplaced_work_fault(message: String, told: String) -> Fault {
     let context = Validation { command: CHECK.to_owned(), exit: None, output: told };
-    Fault::validation_pre_commit("workspace:elsewhere", message, context)
+    Fault::validation_pre_commit(MISPLACED_WORK, message, context)
 }
 
 /// Returns the fault of work that is on a branch or in the stash, and not in the worktree.

@@ -130,7 +130,7 @@ impl Workspace {
         for (n, command) in commands.iter().enumerate() {
             let ended = shell.run(&self.directory, command).await?;
             if let Some(fault) = derive_fault(&ended, &format!("setup#{}", n + 1), command) {
-                return Err(fault);
+                return Err(explain_denied_path(fault, &shell.wall, &self.directory));
             }
         }
         Ok(())
@@ -159,4 +159,12 @@ impl Workspace {
         }
         Ok(hasher.finalize().to_hex().as_bytes().to_vec())
     }
+}
+
+/// Adds the path that the sandbox denied to a command to the command's fault, as the cause of its end.
+fn explain_denied_path(mut fault: Fault, wall: &Wall, directory: &Path) -> Fault {
+    let denied = wall.find_denied(&fault.message, directory).filter(|denied| !denied.warned);
+    let Some(denied) = denied else { return fault };
+    fault.message = format!("{}\n[{}]", fault.message.trim_end(), denied.render_sentence());
+    fault.with_cause(denied.describe_stop())
 }

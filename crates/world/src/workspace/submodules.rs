@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use unstuck_core::fault::Fault;
+use unstuck_core::text::{VALUE_CHARS_MAX, quote_words};
 
 use super::elsewhere::misplaced_work_fault;
 use super::private::write_new_file;
@@ -119,10 +120,16 @@ impl Workspace {
         let message = format!("your work is in the submodule {changed}, which is not committed");
         let output = format!(
             "Files in {changed} were changed. That is a submodule, a repository of its own, and what \
-             is changed in it is not part of the commit. Undo it there, and solve the task with files \
-             of this repository."
+             is changed in it is not part of the commit: Unstuck commits nothing in a submodule. Undo it \
+             there, and solve the task with files of this repository. If it can only be done in the \
+             submodule, say so and stop."
         );
-        Ok(Some(misplaced_work_fault(message, output)))
+        let name = quote_words(&changed, VALUE_CHARS_MAX).unwrap_or_default();
+        let cause = format!(
+            "The work is in the submodule {name}, a repository of its own, and I commit nothing in a \
+             submodule. Please make that change in its own repository, or say how to do it in this one."
+        );
+        Ok(Some(misplaced_work_fault(message, output).with_cause(cause)))
     }
 }
 

@@ -11,6 +11,7 @@ mod repository;
 
 use std::path::Path;
 
+use toml::Value;
 use unstuck_core::fault::Code;
 use unstuck_world::process::Wall;
 use unstuck_world::workspace::find_own_links;
@@ -36,6 +37,8 @@ pub(crate) struct PreflightConcern {
 pub(crate) struct PlannedChecks {
     pub(crate) commands: Vec<String>,
     pub(crate) unchecked: UncheckedTasks,
+    /// Commands that look like the tests of the project, for the remedy.
+    pub(crate) suggested: Vec<String>,
 }
 
 /// Tasks without a check before their commit.
@@ -58,6 +61,8 @@ pub(crate) enum ConcernSeverity {
 }
 
 pub(crate) const CHECKS: &str = "checks";
+/// The check of the remedy if the project shows no command that tests it.
+const EXAMPLE_CHECK: &str = "./test.sh";
 const OWN_CODE: &str = "own code";
 const WALL: &str = "wall";
 
@@ -116,10 +121,15 @@ pub(crate) fn require_no_stops(
 }
 
 fn find_missing_checks(planned: &PlannedChecks) -> Option<PreflightConcern> {
+    let suggested = match &planned.suggested[..] {
+        [] => &[EXAMPLE_CHECK.to_owned()],
+        found => found,
+    };
+    let list = Value::from(suggested.to_vec());
     let (says, todo) = match &planned.unchecked {
         UncheckedTasks::All => (
             "nothing is checked before a commit: an agent's work is taken as it is".to_owned(),
-            format!("write `pre_commit = [\"make test\"]` below [validate] in {FILE}"),
+            format!("write `pre_commit = {list}` below [validate] in {FILE}"),
         ),
         UncheckedTasks::Some(tasks) => (
             format!(
@@ -127,8 +137,9 @@ fn find_missing_checks(planned: &PlannedChecks) -> Option<PreflightConcern> {
                 words::plain_line(&tasks.join(", "))
             ),
             format!(
-                "write `validate: make test` at the top of the task, or \
-                 `pre_commit = [\"make test\"]` below [validate] in {FILE}"
+                "write `validate: {}` at the top of the task, or `pre_commit = {list}` below \
+                 [validate] in {FILE}",
+                suggested[0]
             ),
         ),
         UncheckedTasks::None => return None,

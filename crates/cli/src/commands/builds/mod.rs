@@ -25,6 +25,7 @@ use crate::build::{
     PlannedChecks, PreflightConcern, UncheckedTasks, WorkerFactory, build_settings,
     command_network, complete_task, inspect_project, require_no_stops,
 };
+use crate::commands::init::detect_checks_of;
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, ProjectSession};
 use crate::render;
@@ -161,7 +162,8 @@ impl BuildWorkers {
                 commands.push(command.clone());
             }
         }
-        PlannedChecks { commands, unchecked }
+        let suggested = detect_checks_of(self.project.root());
+        PlannedChecks { commands, unchecked, suggested }
     }
 
     /// Returns the warning about a remote that git does not know, if the work is to be pushed there.

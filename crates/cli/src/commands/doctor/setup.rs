@@ -11,6 +11,7 @@ use super::DoctorFinding;
 use crate::build::{
     CHECKS, KEYS, PlannedChecks, UncheckedTasks, WorkerFactory, inspect_project, task_settings,
 };
+use crate::commands::init::detect_checks_of;
 use crate::error::CliError;
 use crate::render::words;
 use crate::settings::{FILE, Provider, ResolvedSettings, Settings};
@@ -47,7 +48,7 @@ pub(super) async fn inspect_checks(root: &Path, settings: &Settings) -> Vec<Doct
         [] => UncheckedTasks::All,
         _ => UncheckedTasks::None,
     };
-    let planned = PlannedChecks { commands, unchecked };
+    let planned = PlannedChecks { commands, unchecked, suggested: detect_checks_of(root) };
     let concerns = inspect_project(root, settings, &planned).await;
     let mut findings = Vec::new();
     if concerns.iter().all(|concern| concern.about != CHECKS) {

@@ -63,15 +63,14 @@ impl ProjectFindings {
         let repository = InitRepositoryState::inspect(&git).await;
         let folder = FolderInspector::open(root);
         let mut languages = detect_languages(&folder);
-        let mut checks = detect_checks(&languages, &folder);
+        let (checks, in_parts) = detect_all_checks(&languages, &folder);
         let mut setup = first_rows(SETUP, &languages, &folder);
         let mut protected = Vec::new();
-        if languages.is_empty() && checks.is_empty() {
+        if in_parts {
             for (name, part) in folder.list_parts() {
                 let of_part = detect_languages(&part);
                 let there = |command: String| format!("cd {name} && {command}");
                 setup.extend(first_rows(SETUP, &of_part, &part).into_iter().map(there));
-                checks.extend(detect_checks(&of_part, &part).into_iter().map(there));
                 protected.extend(test_folders(&part).map(|path| format!("{name}/{path}/**")));
                 languages.extend(of_part);
             }
@@ -113,6 +112,26 @@ impl InitRepositoryState {
             Err(_) => Self::NoGit,
         }
     }
+}
+
+/// Returns the commands that test the project at `root`.
+pub(crate) fn detect_checks_of(root: &Path) -> Vec<String> {
+    let folder = FolderInspector::open(root);
+    detect_all_checks(&detect_languages(&folder), &folder).0
+}
+
+/// Returns the test commands of a project in `languages`, and whether they are those of its folders, because
+/// it has neither a language nor a command itself.
+fn detect_all_checks(languages: &[&'static str], folder: &FolderInspector) -> (Vec<String>, bool) {
+    let own = detect_checks(languages, folder);
+    if !languages.is_empty() || !own.is_empty() {
+        return (own, false);
+    }
+    let of_part = |(name, part): (&str, FolderInspector)| {
+        let commands = detect_checks(&detect_languages(&part), &part).into_iter();
+        commands.map(|command| format!("cd {name} && {command}")).collect::<Vec<_>>()
+    };
+    (folder.list_parts().into_iter().flat_map(of_part).collect(), true)
 }
 
 fn detect_languages(folder: &FolderInspector) -> Vec<&'static str> {

@@ -6,6 +6,8 @@ mod settings_file;
 mod tables;
 mod when;
 
+pub(crate) use found::detect_checks_of;
+
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::{BuildState, GateKey, GateState, TaskState};
 use unstuck_core::fault::Code;
-use unstuck_core::text::failure_phrase_with_subject;
+use unstuck_core::text::failure_phrase_with_facts;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, TaskRow};
 
@@ -96,9 +96,14 @@ pub(super) fn render_limited(
         && let Some(fault) = &task.moved.failure
     {
         let name = task.spec.display_name();
-        let why = failure_phrase_with_subject(fault);
+        let why = failure_phrase_with_facts(fault);
         let at = until.map_or_else(String::new, |until| format!(" at {until}"));
         return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
+    }
+    if let (None, Some(until)) = (waits, &until)
+        && let Some(spent) = stand::find_spent_day(tasks())
+    {
+        return format!("unstuck: {spent}; it has room again at {until}, {over}");
     }
     let what = match waits {
         None if rests.is_some() => "the budget for now is spent",

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::{GateState, QuestionId, TaskState};
+use unstuck_core::engine::{BuildState, GateState, QuestionId, TaskState};
 use unstuck_core::tell::brief;
+use unstuck_core::text::capitalize_first;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, SignatureRow, TaskChange, TaskRow};
 
@@ -100,6 +101,12 @@ impl StatusPage<'_> {
             writeln!(out, "{TITLE}{what} {}{TITLE:#} {DIM}{rest}{DIM:#}", row.id)?;
         }
         self.write_tasks(out, standing)?;
+        if let BuildState::Sleeping { .. } = row.state
+            && let Some(spent) = stand::find_spent_day(standing.rows.iter())
+        {
+            let line = format!("{}.", capitalize_first(&spent));
+            writeln!(out, "  {DIM}{}{DIM:#}", wrap_text(&line, 2, self.width))?;
+        }
         if standing.needs_resume() {
             writeln!(out, "  {DIM}`unstuck resume` continues it.{DIM:#}")?;
         }
@@ -116,11 +123,11 @@ impl StatusPage<'_> {
         matches!(state, TaskState::Parked { question, .. } if self.status.is_answered(*question))
     }
 
-    fn render_state(&self, state: &TaskState, performer: TaskPerformer) -> String {
-        if self.is_answered(state) {
+    fn render_state(&self, moved: &TaskChange, performer: TaskPerformer) -> String {
+        if self.is_answered(&moved.state) {
             return "answered; takes effect at the next start".to_owned();
         }
-        stand::render_task_state(state, performer, self.now)
+        stand::render_task_state(moved, performer, self.now)
     }
 
     /// Describes the state of a task; a job of the settings in the terms that people use.
@@ -134,11 +141,11 @@ impl StatusPage<'_> {
         let state = &row.moved.state;
         let performer = performers.performer_of(build, row);
         if row.spec.job.is_none() || self.is_answered(state) {
-            return self.render_state(state, performer);
+            return self.render_state(&row.moved, performer);
         }
         if job.is_none() {
             return jobs::render_needed_action(row, questions)
-                .unwrap_or_else(|| self.render_state(state, performer));
+                .unwrap_or_else(|| self.render_state(&row.moved, performer));
         }
         let present = JobProcesses { performer, watched: watcher.is_some() };
         let standing = jobs::render_job_state(job, Some(row), present, questions, self.now);

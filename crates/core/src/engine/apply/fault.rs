@@ -40,7 +40,7 @@ impl State {
             task.check_failure = Some(Arc::clone(fault));
         }
         // A fault that an agent meets while it repairs a script is not a failed repair.
-        let charges = code.charges(if ends { task.work() } else { Work::Task });
+        let charges = fault.charges(if ends { task.work() } else { Work::Task });
         for charge in charges {
             match charge {
                 Charge::Transient => {

@@ -50,7 +50,7 @@ impl State {
             Event::BuildFailed { build, fault } => self.build_failed(*build, fault),
             Event::BuildCancelled { build } => self.build_cancelled(*build),
             Event::BuildPaused { build, cause, .. } => self.build_paused(*build, *cause),
-            Event::Sleeping { build, until } => self.build_sleeping(*build, *until),
+            Event::Sleeping { build, until, .. } => self.build_sleeping(*build, *until),
             Event::BaseChecked { build, red, .. } => self.base_checked(*build, red),
             Event::BaseJudged { build, belongs } => self.base_judged(*build, *belongs),
             Event::JobDefined { task, spec } => self.job_defined(*task, spec),

@@ -46,7 +46,7 @@ pub(super) fn perform_current_action(
     let Some(spec) = task.action_at(at).map(Arc::clone) else { return ActionProgress::AllSettled };
     let task_id = task.id;
     let Ok(known) = turn.state.find_same_action(task, &spec) else {
-        let context = Logic { step: Some(spec.key.clone()), exit: None };
+        let context = Logic { step: Some(spec.key.clone()), ..Logic::default() };
         let message = "the key was used for an action with other arguments";
         let fault = Fault::logic_bad_input("ledger", message, context);
         return ActionProgress::Failed(Arc::new(fault));

@@ -46,7 +46,8 @@ fn reject_in_phase(
         wanted.key,
         phase.as_str(),
     );
-    let context = Logic { step: Some(wanted.key.clone()), exit: None };
+    let step = Some(wanted.key.clone());
+    let context = Logic { step, phase: Some(phase.as_str().to_owned()), exit: None };
     let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
     match turn.run_owed(effect)?.step {
         Step::Execute => turn.emit_event(Event::Blamed { run: id, fault }),

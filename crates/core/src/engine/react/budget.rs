@@ -40,8 +40,9 @@ pub(super) fn handle_spent_budget(
         BudgetSpan::Day if needed.exceeded_unit(turn.policy.budget.per_day).is_none() => {
             let until = next_day(&turn.policy.budget, turn.now);
             hold_build_and_pause(turn, run, |turn, build| {
-                let sleeps = Event::Sleeping { build, until };
-                let why = Why::with_code(Rule::SleepUntilNextWindow, fault.code());
+                let fault = Some(Arc::clone(fault));
+                let sleeps = Event::Sleeping { build, until, fault };
+                let why = Why::with_code(Rule::SleepUntilNextWindow, Code::BudgetExhausted);
                 hold_build(turn, build, sleeps, why);
             })
         }

@@ -63,7 +63,7 @@ pub(super) fn react_to_fault(
     let task = turn.task_of_run(run)?;
     let code = fault.code();
     let reaction =
-        if is_waited_out(turn, code) { Reaction::Backoff } else { code.reaction(task.work()) };
+        if is_waited_out(turn, code) { Reaction::Backoff } else { fault.reaction(task.work()) };
     match reaction {
         Reaction::RetryOnceAsk | Reaction::RetryOnceWarn | Reaction::RetryOnceWarnAsk => {
             return repeat::retry_once(turn, run, fault, reaction);
@@ -85,7 +85,7 @@ pub(super) fn react_to_fault(
 }
 
 fn ask_at_once(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
-    debug_assert_eq!(fault.class(), Class::NeverRetry);
+    debug_assert!(fault.class() == Class::NeverRetry || fault.expired_certificate().is_some());
     park::ask_about_fault(turn, run, fault, Why::with_code(Rule::NeverRetried, fault.code()));
 }
 

@@ -49,7 +49,7 @@ pub(super) fn ask_about_fault(turn: &mut Transition<'_>, run: RunId, fault: &Arc
     else {
         return;
     };
-    let Some(kind) = QuestionKind::from_asks(fault.code().row().asks) else {
+    let Some(kind) = QuestionKind::from_asks(fault.asks()) else {
         // Without a question its task would never go on.
         let fault = internal_fault("a fault without a question was to be asked about");
         return ask_about_fault(turn, run, &fault, why);

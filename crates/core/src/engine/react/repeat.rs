@@ -109,7 +109,7 @@ pub(super) fn retry_once(
 ) -> Option<RunMove> {
     let step = turn.known_run(run)?.step;
     let task = turn.task_of_run(run)?;
-    let (counter, count) = if fault.code().charges(task.work()).contains(&Charge::Git) {
+    let (counter, count) = if fault.charges(task.work()).contains(&Charge::Git) {
         (Charge::Git, task.counters.git)
     } else {
         (Charge::Transient, task.transient_failures(step.operation()).count)

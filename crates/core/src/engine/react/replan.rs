@@ -59,7 +59,8 @@ fn record_retry(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>) {
     let why = Why::with_code(Rule::AnotherApproach, code)
         .with_count(Charge::Signature, attempt, limits.per_signature)
         .with_count(Charge::Consecutive, task.counters.consecutive, limits.consecutive);
-    let (approach, of) = task.setbacks.next_approach(attempt, limits.per_signature);
+    let (approach, _) = task.setbacks.next_approach(attempt);
+    let of = limits.per_signature;
     let task = task.id;
     turn.emit_with_reason(
         Event::Retrying { task, run, signature, attempt, code, approach, of },

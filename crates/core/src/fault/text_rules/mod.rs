@@ -21,7 +21,7 @@ use crate::code::Code;
 use crate::signature::{self, Diagnosis, LineRole, OutputLine, Signature};
 pub use checks::{CheckStop, find_check_stop};
 use hit::RuleHit;
-pub use named::{OutputNames, extract_names};
+pub use named::{OutputNames, extract_names, find_expired_certificate, find_unreached_address};
 
 /// The rule for output that no other rule matches.
 const UNKNOWN: &str = "unknown";

@@ -1,8 +1,10 @@
-//! Names in an output: the host a program talked to, and the environment variable it required.
+//! Names in an output: the host a program talked to, the environment variable it required, and an expired
+//! certificate.
 //!
 //! Only diagnostic lines are searched, so that an address in a remark is not taken for the service that
 //! refused. A name is a fact beside the code; no rule and no signature depends on it.
 
+use crate::fault::ExpiredCertificate;
 use crate::signature::{self, Diagnosis};
 
 /// Maximum lengths of a host and of a variable name.
@@ -39,6 +41,80 @@ pub fn extract_names(output: &[u8]) -> OutputNames {
     named
 }
 
+/// Returns the address that a program could not reach, with its port if it is named: `db.example.com:5432`.
+pub fn find_unreached_address(output: &[u8]) -> Option<String> {
+    let plain = signature::clean_output(output);
+    let diagnosis = Diagnosis::from_plain_text(&plain);
+    let aside = diagnosis.aside_diagnosis();
+    let lines = diagnosis.lines().iter().chain(aside.iter().flat_map(|aside| aside.lines()));
+    lines.map(|line| String::from_utf8_lossy(line.text)).find_map(|line| parse_unreached(&line))
+}
+
+/// Parses the address in a line about a connection: of an URL, or behind the words that announce one.
+fn parse_unreached(line: &str) -> Option<String> {
+    const BEFORE: [&str; 7] =
+        ["host", "lookup", "tcp", "ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT"];
+    let words: Vec<&str> = line
+        .split(|sign: char| sign.is_whitespace() || "'\"`<>(){},;=".contains(sign))
+        .map(|word| word.trim_end_matches([':', '.', '!', '?']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    if let Some(address) = words.iter().find_map(|word| parse_authority(word)) {
+        return Some(address);
+    }
+    let announced = |at: usize| {
+        let connects = || words[at] == "to" && at > 0 && words[at - 1].starts_with("connect");
+        BEFORE.contains(&words[at]) || connects()
+    };
+    let at = (1..words.len()).find(|at| announced(at - 1) && is_address(words[*at]))?;
+    let host = words[at];
+    let port = words.get(at + 1).filter(|word| **word == "port").and_then(|_| words.get(at + 2));
+    let port = port.filter(|port| port.bytes().all(|b| b.is_ascii_digit()) && !host.contains(':'));
+    Some(port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}
+
+/// Parses the host and port of an URL.
+fn parse_authority(word: &str) -> Option<String> {
+    let (_, rest) = word.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    is_address(authority).then(|| authority.to_owned())
+}
+
+/// Returns whether a word is a host name with a dot, `localhost` or a numeric address, perhaps with a port.
+fn is_address(word: &str) -> bool {
+    let (host, port) = word.rsplit_once(':').unwrap_or((word, ""));
+    let plain = |label: &str| {
+        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let named = host == "localhost" || host.contains('.') && host.split('.').all(plain);
+    named && word.len() <= HOST_BYTES_MAX && port.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns the certificate that an output calls expired, and the host of `command` or of that line.
+pub fn find_expired_certificate(
+    output: &[u8],
+    command: &str,
+) -> Option<(ExpiredCertificate, Option<String>)> {
+    let plain = signature::clean_output(output);
+    let text = String::from_utf8_lossy(&plain);
+    let line = text.lines().find(|line| {
+        let line = line.to_ascii_lowercase();
+        line.contains("cert") && line.contains("expired") && !line.contains("client certificate")
+    })?;
+    let time = [" is after ", "expired at ", "xpired on "].iter().find_map(|mark| {
+        let (_, rest) = line.split_once(mark)?;
+        let end = rest.find([',', ')', ';']).unwrap_or(rest.len());
+        let time = rest[..end].trim().trim_end_matches('.');
+        time.starts_with(|sign: char| sign.is_ascii_digit()).then(|| time.to_owned())
+    });
+    let words = |text: &str| {
+        let mut words =
+            text.split(|sign: char| sign.is_whitespace() || "'\"`<>()[]{},;=".contains(sign));
+        words.find_map(parse_host)
+    };
+    Some((ExpiredCertificate { at: time }, words(command).or_else(|| words(line))))
+}
+
 /// Parses the host of `https://ada@api.example.com:443/charges`, or of `git@example.com:` as ssh writes it.
 fn parse_host(word: &str) -> Option<String> {
     let authority = match word.split_once("://") {
@@ -68,6 +144,71 @@ fn parse_variable(word: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_address_that_was_not_reached_is_found() {
+        let cases = [
+            (
+                "npm error FetchError: request to http://127.0.0.1:9/left-pad failed, reason: \
+                 connect ECONNREFUSED 127.0.0.1:9",
+                Some("127.0.0.1:9"),
+            ),
+            (
+                "npm error network request to https://registry.npmjs.org/x failed, reason: \
+                 getaddrinfo ENOTFOUND registry.npmjs.org",
+                Some("registry.npmjs.org"),
+            ),
+            ("curl: (6) Could not resolve host: api.shop.example", Some("api.shop.example")),
+            (
+                "curl: (7) Failed to connect to api.shop.example port 443 after 2 ms: Connection \
+                 refused",
+                Some("api.shop.example:443"),
+            ),
+            (
+                "fatal: unable to access 'https://ada:x@git.example.com/a.git/': Could not resolve \
+                 host: git.example.com",
+                Some("git.example.com"),
+            ),
+            ("dial tcp: lookup db.internal.example: no such host", Some("db.internal.example")),
+            ("Error: connect ETIMEDOUT 10.0.0.7:5432", Some("10.0.0.7:5432")),
+            ("curl: (7) Failed to connect to the server", None),
+            ("error: connection refused", None),
+        ];
+        for (output, address) in cases {
+            assert_eq!(find_unreached_address(output.as_bytes()).as_deref(), address, "{output}");
+        }
+    }
+
+    #[test]
+    fn an_expired_certificate_is_found_with_its_host_and_time() {
+        let cases = [
+            (
+                "curl: (60) SSL certificate problem: certificate has expired\n\
+                 More details here: https://curl.se/docs/sslcerts.html",
+                "curl -fsS https://shop.example.com/orders",
+                Some((Some("shop.example.com"), None)),
+            ),
+            (
+                "curl: (60) SSL certificate problem: certificate has expired",
+                "./sync.sh",
+                Some((None, None)),
+            ),
+            (
+                "Get \"https://registry.example.com/v2/\": tls: failed to verify certificate: x509: \
+                 certificate has expired or is not yet valid: current time 2026-11-02T10:14:51Z is \
+                 after 2026-10-31T10:14:51Z",
+                "docker pull x",
+                Some((Some("registry.example.com"), Some("2026-10-31T10:14:51Z"))),
+            ),
+            ("error: the client certificate has expired", "x", None),
+            ("curl: (60) SSL certificate problem: self-signed certificate", "x", None),
+        ];
+        for (output, command, wanted) in cases {
+            let found = find_expired_certificate(output.as_bytes(), command);
+            let found = found.as_ref().map(|(of, host)| (host.as_deref(), of.at.as_deref()));
+            assert_eq!(found, wanted, "{output}");
+        }
+    }
 
     #[test]
     fn the_host_and_the_variable_are_found_where_they_are_named() {

@@ -161,7 +161,7 @@ const ATTEMPTS: [TriedAttempt<'static>; 4] = [
 fn questions_read_like_a_colleague() {
     let options = ["with VAT".to_owned(), "without VAT, as `net_total()` does".to_owned()];
     let [limit, spent, needed] = ["$5.00", "$0.00", "$7.20"].map(str::to_owned);
-    let budget = BudgetFacts { limit, spent, needed };
+    let budget = BudgetFacts { limit, spent, needed, setting: None };
     let raised =
         |more: &str, in_all: &str| RaisedLimit { more: more.to_owned(), in_all: in_all.to_owned() };
     let raise = RaiseFacts { go_on: raised("$7.20", "$12.20"), raise: raised("$21.60", "$26.60") };

@@ -7,6 +7,8 @@ use crate::engine::{
     BuildId, GateKey, Guidance, MutationId, Next, Question, QuestionId, RedCheck, RunId, Start,
     Step, TaskId, Why,
 };
+use crate::fault::{BudgetSpan, BudgetSpent};
+use crate::policy::Amount;
 use crate::question::{Decision, QuestionKind};
 use crate::signature::Signature;
 use crate::text::{lint_text, our_words};
@@ -96,7 +98,8 @@ fn told(code: Code) -> Vec<RecordedEvent> {
         paused(PauseCause::Person),
         paused(PauseCause::Questions),
         paused(PauseCause::Budget),
-        at(Event::Sleeping { build: BUILD, until }),
+        at(Event::Sleeping { build: BUILD, until, fault: None }),
+        at(Event::Sleeping { build: BUILD, until, fault: Some(spent_day()) }),
         at(Event::Waking { build: BUILD }),
         at(Event::JobHeld { task: TASK }),
         at(Event::JobReleased { task: TASK }),
@@ -180,6 +183,9 @@ fn a_retry_says_which_approach_and_why() {
     let why = Why::with_code(Rule::AnotherApproach, code).with_count(Charge::Signature, 1, 3);
     assert_eq!(said(&by(why, retrying(code, 1, 0, 0))), told);
     assert!(said(&at(retrying(code, 3, 4, 3))).contains("(4, the last one)"));
+    // The number of tries is the configured one, also after approaches that met another error.
+    assert!(said(&at(retrying(code, 1, 4, 3))).contains("(4; 2 of 3 for this error)"));
+    assert!(said(&at(retrying(code, 3, 6, 3))).contains("(6, the last one)"));
     assert!(said(&at(retrying(code, 1, 0, 0))).contains("approach (2) for"));
 }
 
@@ -258,4 +264,17 @@ proptest! {
             is_plain_sentence(&describe_event(&recorded, &facts(&title, Work::Task)));
         }
     }
+}
+
+/// Returns the fault of a day's budget that is used up.
+fn spent_day() -> Arc<Fault> {
+    let tokens = |tokens| Amount { tokens, ..Amount::ZERO };
+    let spent = BudgetSpent {
+        span: BudgetSpan::Day,
+        unit: "tokens".to_owned(),
+        limit: tokens(30_000),
+        spent: tokens(40_220),
+        needed: tokens(8_000),
+    };
+    Arc::new(Fault::budget_exhausted("budget", "", spent))
 }

@@ -33,6 +33,7 @@ fn context(approaches: &[TriedApproach<'static>]) -> ReplanInput<'static> {
         answered: false,
         failed: 1,
         attempt: 2,
+        at_error: 2,
         of: 3,
         goal: GOAL,
         approaches: Box::leak(approaches.to_vec().into_boxed_slice()),
@@ -100,6 +101,7 @@ fn going_in_circles_gets_the_harder_form() {
         let harder = ReplanInput {
             failure: Some(ReplanFailure { code, source: "agent", message: "" }),
             attempt: 4,
+            at_error: 4,
             ..context(&[])
         };
         let text = render_replan(&harder);
@@ -289,8 +291,9 @@ fn the_number_is_that_of_the_approach_that_begins() {
         (3, 3, "This is approach 3 of 3, with one last one to follow."),
         (4, 3, "This is approach 4, the last one before a person is asked."),
     ] {
-        let text =
-            render_replan(&ReplanInput { failed: attempt - 1, attempt, of, ..context(&tried()) });
+        let at_error = attempt;
+        let input = ReplanInput { failed: attempt - 1, attempt, at_error, of, ..context(&tried()) };
+        let text = render_replan(&input);
         assert!(text.contains(&format!("APPROACH {} FAILED\n{said}\n", attempt - 1)), "{text}");
         assert_eq!(text.contains("This is the last attempt"), attempt > of, "{text}");
     }

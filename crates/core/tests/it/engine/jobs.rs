@@ -5,7 +5,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{
     Command, Counters, EffectKind, EffectOutcome, Rule, Subject, TaskId, TaskState,
 };
-use unstuck_core::fault::{Code, RunFailure};
+use unstuck_core::fault::{Code, ExpiredCertificate, Fault, RunFailure, Tool};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
 use unstuck_core::question::{Decision, QuestionKind};
@@ -249,6 +249,29 @@ fn a_broken_script_is_repaired_three_times_and_then_a_person_is_asked() {
     assert_eq!(stage.state.signatures().count(signature), 0);
     stage.answer(Decision::ProvideGuidance);
     assert_eq!(stage.owed("j").what, EffectKind::Repair { propose: false });
+}
+
+#[test]
+fn an_expired_certificate_of_a_server_is_no_work_for_an_agent() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    let context = Tool {
+        command: Some("./sync.sh".to_owned()),
+        host: Some("shop.example.com".to_owned()),
+        expired_certificate: Some(ExpiredCertificate { at: Some("2026-10-31".to_owned()) }),
+        ..Tool::default()
+    };
+    stage.fails("j", Fault::tool_config("exec:sync", "certificate has expired", context));
+    let question = stage.question();
+    assert_eq!((question.why.rule, question.kind), (Rule::NeverRetried, QuestionKind::Hands));
+    let text = question_text(&stage.state, question, stage.now);
+    let said = "The certificate of “shop.example.com” has expired (“2026-10-31”), so “./sync.sh” did \
+                not connect.";
+    assert!(text.problem.contains(said), "{}", text.problem);
+    assert!(text.recommended_text.contains("have the certificate renewed"));
+    assert_eq!(stage.state.task(id).unwrap().counters.repairs, 0);
+    stage.answer(Decision::ProvideCredentials);
+    assert!(matches!(stage.owed("j").what, EffectKind::Execute { .. }));
 }
 
 #[test]

@@ -15,8 +15,10 @@ const READ_ONLY: &str = "read-only file system";
 /// Messages of the system for a denied write.
 const REFUSED: [&str; 3] = ["permission denied", "operation not permitted", READ_ONLY];
 /// Phrases with which programs say that they cannot create a file or folder.
-const CREATING: [&str; 5] =
-    ["cannot create", "can't create", "could not create", "unable to create", "failed to create"];
+const CREATING: [&str; 6] = [
+    "cannot touch", "cannot create", "can't create", "could not create", "unable to create",
+    "failed to create",
+];
 /// Phrases with which programs say that a hidden file is missing. They may be as vague as this,
 /// because the named path has to exist for the operator.
 const MISSING: [&str; 7] = [
@@ -31,6 +33,8 @@ const PROBED: &str = " at path \"";
 const PROBE_LETTERS: usize = 6;
 /// The name of a temporary file without its letters, if the program wanted no name of its own.
 const PROBE_NAME: &str = ".tmp";
+/// The name of Unstuck's own folder in a project.
+const OWN_FOLDER: &str = ".unstuck";
 
 /// A path that a wall denied to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +50,12 @@ pub struct DeniedPath {
 }
 
 impl DeniedPath {
+    /// Returns whether the path is in Unstuck's own folder, which no setting should open: each task works in
+    /// another folder of it.
+    fn is_of_unstuck(&self) -> bool {
+        self.path.components().any(|part| part.as_os_str() == OWN_FOLDER)
+    }
+
     /// Returns the line of the settings that allows the access.
     pub fn settings_line(&self) -> String {
         let key = if self.hidden { "readable" } else { "writable" };
@@ -63,6 +73,13 @@ impl DeniedPath {
     pub fn render_sentence(&self) -> String {
         let what =
             if self.hidden { "is hidden by the wall" } else { "cannot be written behind the wall" };
+        if self.is_of_unstuck() {
+            return format!(
+                "{} {what}: it is in Unstuck's own folder, beside the copy of the project that the \
+                 command works in; let the command write inside the project, or to $TMPDIR",
+                self.path.display()
+            );
+        }
         let made =
             self.creation_command().map_or_else(String::new, |made| format!(" after `{made}`"));
         format!(
@@ -77,7 +94,27 @@ impl DeniedPath {
     pub fn render_log_message(&self) -> String {
         let what = if self.hidden { "reading" } else { "writing to" };
         let (path, line) = (self.path.display(), self.settings_line());
+        if self.is_of_unstuck() {
+            return format!("A command was kept from {what} {path}, in Unstuck's own folder.");
+        }
         format!("A command was kept from {what} {path}. To allow it: `{line}` below [wall].")
+    }
+
+    /// Returns how the sandbox stopped a command, to be put after its name, with the setting that allows the
+    /// access.
+    pub(crate) fn describe_stop(&self) -> String {
+        let in_quotes = |words: &str| quote_words(words, QUESTION_CHARS_MAX).unwrap_or_default();
+        let does = if self.hidden { "reading" } else { "writing to" };
+        let path = in_quotes(&self.path.display().to_string());
+        let line = in_quotes(&self.settings_line());
+        if self.is_of_unstuck() {
+            return format!(
+                "was kept from {does} {path} by the sandbox: that is Unstuck's own folder"
+            );
+        }
+        format!(
+            "was kept from {does} {path} by the sandbox ({line} below “[wall]” in the settings allows it)"
+        )
     }
 
     /// Builds the fault that asks the operator about the path before more is spent: `who` was
@@ -86,6 +123,14 @@ impl DeniedPath {
         let does = if self.hidden { "reading" } else { "writing to" };
         let path = self.path.display().to_string();
         let path = quote_words(&path, QUESTION_CHARS_MAX).unwrap_or_default();
+        if self.is_of_unstuck() {
+            let cause = format!(
+                "The wall kept {who} from {does} {path}, so {so}. That folder is Unstuck's own: the \
+                 command works in a copy of the project below it, and has to write inside the project."
+            );
+            let missing = Missing { what: String::new() };
+            return Fault::precondition_missing(source, output, missing).with_cause(cause);
+        }
         let made =
             self.creation_command().map_or_else(String::new, |made| format!(", after `{made}`"));
         let what = format!("`{}` below [wall] in unstuck.toml{made}", self.settings_line());
