@@ -68,8 +68,7 @@ pub(crate) const fn state_rank(state: &TaskState) -> u8 {
 }
 
 /// Describes the state of a task. Without a process at work on it, nothing runs and no wait ends.
-pub(crate) fn render_task_state(moved: &TaskChange, performer: TaskPerformer, now: Time) -> String {
-    let state = &moved.state;
+pub(crate) fn render_task_state(state: &TaskState, performer: TaskPerformer, now: Time) -> String {
     match state {
         TaskState::Running { .. } => match performer {
             TaskPerformer::AtWork => brief::describe_task_state(state, "").into_owned(),
@@ -78,9 +77,7 @@ pub(crate) fn render_task_state(moved: &TaskChange, performer: TaskPerformer, no
             TaskPerformer::NextExec => NEXT_EXEC.to_owned(),
         },
         TaskState::BackingOff { until: Some(until), .. } if *until > now => {
-            let because = moved.failure.as_deref().map(failure_phrase_with_facts);
-            let because = because.map_or_else(String::new, |because| format!(": {because}"));
-            format!("waiting until {}{because}", when::render_until(*until, now))
+            format!("waiting until {}", when::render_until(*until, now))
         }
         TaskState::BackingOff { .. } if performer == TaskPerformer::NextStart => {
             "waited; continues at the next start".to_owned()
@@ -97,6 +94,16 @@ pub(crate) fn render_task_state(moved: &TaskChange, performer: TaskPerformer, no
         }
         TaskState::Failed { code } => format!("failed: {code}"),
         state => brief::describe_task_state(state, "").into_owned(),
+    }
+}
+
+/// Returns why a task waits, if it does: the failure, with the command and the address as far as known.
+pub(crate) fn render_wait_reason(moved: &TaskChange, now: Time) -> Option<String> {
+    match moved.state {
+        TaskState::BackingOff { until: Some(until), .. } if until > now => {
+            moved.failure.as_deref().map(failure_phrase_with_facts)
+        }
+        _ => None,
     }
 }
 

@@ -156,13 +156,12 @@ pub(crate) fn render_job_state(
     let state = &row.moved.state;
     let (stand, detail) = match state {
         TaskState::Parked { .. } => {
-            let general = || stand::render_task_state(&row.moved, TaskPerformer::AtWork, now);
+            let general = || stand::render_task_state(state, TaskPerformer::AtWork, now);
             (Stand::NeedsAttention, render_needed_action(row, questions).unwrap_or_else(general))
         }
-        TaskState::Failed { .. } => (
-            Stand::NeedsAttention,
-            stand::render_task_state(&row.moved, TaskPerformer::AtWork, now),
-        ),
+        TaskState::Failed { .. } => {
+            (Stand::NeedsAttention, stand::render_task_state(state, TaskPerformer::AtWork, now))
+        }
         TaskState::Running { .. }
         | TaskState::Reconciling { .. }
         | TaskState::BackingOff { .. }
@@ -173,7 +172,7 @@ pub(crate) fn render_job_state(
                     Stand::Stopped
                 }
             };
-            (stand, stand::render_task_state(&row.moved, present.performer, now))
+            (stand, stand::render_task_state(state, present.performer, now))
         }
         _ if row.moved.held => (Stand::Stopped, "paused; runs only on request".to_owned()),
         TaskState::Done | TaskState::Skipped { .. } | TaskState::Cancelled => {

@@ -203,7 +203,7 @@ impl BuildBoard {
             TaskState::Running { run } => self.render_work(row, *run),
             TaskState::Parked { question, .. } => match self.questions.get(question) {
                 Some(problem) => format!("waiting for you: {}", words::plain_line(problem)),
-                None => stand::render_task_state(&row.moved, TaskPerformer::AtWork, now),
+                None => stand::render_task_state(&row.moved.state, TaskPerformer::AtWork, now),
             },
             TaskState::BackingOff { gate: Some(key), until: None, .. } => {
                 let gate = self.gates.iter().find(|gate| gate.key == *key);
@@ -217,10 +217,14 @@ impl BuildBoard {
                     Some(GateState::Probing { .. }) => {
                         "checking whether the account is available".to_owned()
                     }
-                    _ => stand::render_task_state(&row.moved, TaskPerformer::AtWork, now),
+                    _ => stand::render_task_state(&row.moved.state, TaskPerformer::AtWork, now),
                 }
             }
-            _ => stand::render_task_state(&row.moved, TaskPerformer::AtWork, now),
+            state => {
+                let reason = stand::render_wait_reason(&row.moved, now);
+                let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                format!("{}{reason}", stand::render_task_state(state, TaskPerformer::AtWork, now))
+            }
         }
     }
 

@@ -123,11 +123,11 @@ impl StatusPage<'_> {
         matches!(state, TaskState::Parked { question, .. } if self.status.is_answered(*question))
     }
 
-    fn render_state(&self, moved: &TaskChange, performer: TaskPerformer) -> String {
-        if self.is_answered(&moved.state) {
+    fn render_state(&self, state: &TaskState, performer: TaskPerformer) -> String {
+        if self.is_answered(state) {
             return "answered; takes effect at the next start".to_owned();
         }
-        stand::render_task_state(moved, performer, self.now)
+        stand::render_task_state(state, performer, self.now)
     }
 
     /// Describes the state of a task; a job of the settings in the terms that people use.
@@ -141,11 +141,11 @@ impl StatusPage<'_> {
         let state = &row.moved.state;
         let performer = performers.performer_of(build, row);
         if row.spec.job.is_none() || self.is_answered(state) {
-            return self.render_state(&row.moved, performer);
+            return self.render_state(state, performer);
         }
         if job.is_none() {
             return jobs::render_needed_action(row, questions)
-                .unwrap_or_else(|| self.render_state(&row.moved, performer));
+                .unwrap_or_else(|| self.render_state(state, performer));
         }
         let present = JobProcesses { performer, watched: watcher.is_some() };
         let standing = jobs::render_job_state(job, Some(row), present, questions, self.now);
@@ -174,6 +174,10 @@ impl StatusPage<'_> {
             let id = row.id.to_string();
             write!(out, "  {color}{mark}{color:#} {DIM}{id:id_columns$}{DIM:#}  ")?;
             writeln!(out, "{name:widest$}  {stands}{DIM}{run}{DIM:#}")?;
+            if let Some(reason) = stand::render_wait_reason(&row.moved, self.now) {
+                let line = wrap_text(&capitalize_first(&reason), 4, self.width);
+                writeln!(out, "    {DIM}{line}.{DIM:#}")?;
+            }
             if self.verbose {
                 writeln!(
                     out,

@@ -87,7 +87,7 @@ fn scheduled(stage: &mut Stage) -> TaskId {
     stage.job("j", JobSpec { scheduled: true, ..JobSpec::default() })
 }
 
-fn outage() -> unstuck_core::fault::Fault {
+fn outage() -> Fault {
     fault(Code::NetworkUnavailable, "503")
 }
 
