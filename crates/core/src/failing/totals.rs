@@ -335,7 +335,7 @@ mod tests {
             "FAILED tests/test_a.py::test_b - assert 1 == 2",
             "3 uploads failed, 2 tests to go",
             "not ok 2 b",
-            "1..2\nnot ok 2 b # TODO later",
+            "1..2\nnot ok 2 b # todo later",
             "  * adds up\n  * is empty",
             "1 passed in 0.01s",
             "",

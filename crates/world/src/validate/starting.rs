@@ -52,7 +52,7 @@ pub(super) enum PartProblem {
     NoRecipe,
     NoFile,
     NotExecutable,
-    /// Its lines end in CRLF, so its first line names no program.
+    /// Its first line ends in CRLF.
     CrlfEnds,
 }
 
@@ -95,7 +95,7 @@ impl BrokenPart {
             PartProblem::NoFile => format!("there is no {name} in the project"),
             PartProblem::NotExecutable => format!("{name} is not executable"),
             PartProblem::CrlfEnds => {
-                format!("the first line of {name} ends in CRLF, as all its lines may")
+                format!("the first line of {name} ends in CRLF, so no program can run it")
             }
         }
     }
@@ -126,11 +126,13 @@ impl BrokenPart {
                      {line}."
                 )
             }
-            PartProblem::CrlfEnds => format!(
-                "`sed -i 's/\\r$//' {name}` and a commit mend it, and `{name} text eol=lf` in \
-                 .gitattributes keeps it so. The check is {}.",
-                setting(command)
-            ),
+            PartProblem::CrlfEnds => {
+                let path = name.trim_start_matches("./");
+                format!(
+                    "`sed -i 's/\\r$//' {path}` and a commit mend it; the line `{path} text eol=lf` in \
+                     .gitattributes keeps it so."
+                )
+            }
             _ => {
                 let known = self.list_known(root);
                 let known = known.iter().map(String::as_str);
