@@ -20,8 +20,8 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// A writer to standard output that shows styles only where they are wanted.
 pub(crate) type StyledOutput = BufWriter<AutoStream<StdoutLock<'static>>>;
 
-/// A writer for the output of work that continues when its reader has left, as `head` does: what
-/// nobody reads is dropped.
+/// A writer for the output of work that continues when its reader has left, as `head` does: the
+/// rest is dropped.
 pub(crate) struct WorkOutput<W>(W);
 
 impl<W: Write> Write for WorkOutput<W> {

@@ -69,7 +69,7 @@ pub enum Raised {
     },
     /// The budget of a day, for one build.
     Day {
-        /// The build.
+        /// The build for which it is raised.
         build: BuildId,
         /// The day for which it is raised.
         day: u64,

@@ -1,5 +1,5 @@
 //! The network of a declared action, and what it refused: told with the outcome and in the log, so
-//! that nobody takes it for a reply of the service.
+//! that it is not taken for a reply of the service.
 
 use std::sync::Arc;
 

@@ -226,8 +226,8 @@ fn has_crlf_ends(file: &Path) -> bool {
     text.split(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r"))
 }
 
-/// Parses `sh: 1: ./check.sh: Permission denied`, if the file is one of the project and nobody may
-/// execute it.
+/// Parses `sh: 1: ./check.sh: Permission denied`, if the file is one of the project and is not
+/// executable.
 fn find_not_executable(output: &str, root: &Path) -> Option<String> {
     output.lines().rev().find_map(|line| {
         let before = line.strip_suffix(": Permission denied")?;

@@ -72,7 +72,7 @@ fn a_login_question_lists_the_attempt_that_was_made() {
     let question = shown(&stage);
     assert_eq!(
         question["attempts"],
-        serde_json::json!(["Approach 1: changed nothing and the account refused the key."])
+        serde_json::json!(["Approach 1 changed nothing and the account refused the key."])
     );
     assert!(question["evidence"]["output"].as_str().unwrap().contains("invalid x-api-key"));
 }

@@ -21,7 +21,8 @@ impl State {
         let Some(task) = self.runs.get(&run).and_then(|run| self.tasks.get(&run.task)) else {
             return;
         };
-        let (task, occurrence) = (task.id, task.occurrence(spec));
+        let occurrence = task.occurrence(spec);
+        let task = task.id;
         self.free_key(task, spec);
         self.ids.mutation = id.0.saturating_add(1);
         if spec.permanent {

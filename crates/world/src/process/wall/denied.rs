@@ -93,7 +93,8 @@ impl DeniedPath {
     /// Returns the log message about a command that was denied access to the path.
     pub fn render_log_message(&self) -> String {
         let what = if self.hidden { "reading" } else { "writing to" };
-        let (path, line) = (self.path.display(), self.settings_line());
+        let path = self.path.display();
+        let line = self.settings_line();
         if self.is_of_unstuck() {
             return format!("A command was kept from {what} {path}, in Unstuck's own folder.");
         }
@@ -298,6 +299,10 @@ mod tests {
             hidden: vec![root.join("hidden")],
             ..Wall::default()
         };
+        let read = |name: &str, words: &str| {
+            let said = format!("fine so far\ncat: '{}': {words}", root.join(name).display());
+            wall.find_denied(&said, &root)
+        };
         let find = |name: &str, words: &str| {
             let said = format!(
                 "fine so far\ntouch: cannot touch '{}': {words}",
@@ -314,10 +319,12 @@ mod tests {
             outside.render_sentence()
         );
         assert_eq!(find("in/x", "Permission denied"), None);
-        assert_eq!(find("out/x", "No such file or directory"), None, "it may really be missing");
-        let hidden = find("hidden/key", "No such file or directory").unwrap();
+        assert_eq!(read("out/x", "No such file or directory"), None, "it may really be missing");
+        let hidden = read("hidden/key", "No such file or directory").unwrap();
         assert!(hidden.hidden && hidden.settings_line().starts_with("readable"));
-        assert_eq!(find("hidden/gone", "No such file or directory"), None);
+        assert_eq!(read("hidden/gone", "No such file or directory"), None);
+        let made = find("hidden/gone", "No such file or directory").unwrap();
+        assert!(!made.hidden && made.settings_line().starts_with("writable"));
         assert_eq!(Wall::default().find_denied("/etc/x: Permission denied", &root), None);
     }
 
