@@ -26,7 +26,7 @@ fn journal(profile: WorldProfile) -> Vec<Value> {
 }
 
 /// Where the words of a fault are kept for people.
-const TEXTS: [&str; 4] = ["message", "said", "came_back", "probe_said"];
+const TEXTS: [&str; 5] = ["message", "said", "came_back", "probe_said", "output"];
 
 fn without_messages(value: Value) -> Value {
     match value {

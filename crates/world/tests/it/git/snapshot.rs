@@ -48,7 +48,7 @@ fn settings_and_hooks_come_back() {
     fs::remove_file(repo.path(".git/hooks/pre-commit")).unwrap();
     repo.write(".git/hooks/post-checkout", "#!/bin/sh\n./planted\n");
     repo.write(".git/info/attributes", "* filter=planted\n");
-    let restored = restore(&repo, &before, RepositoryExposure::Held);
+    let restored = restore(&repo, &before, RepositoryExposure::Unknown);
     let files = ["config", "hooks/post-checkout", "hooks/pre-commit", "info/attributes"];
     assert_eq!(restored.files, files.map(PathBuf::from));
     assert_eq!(fs::read(repo.path(".git/config")).unwrap(), config);
@@ -79,7 +79,7 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
     repo.write("a", "person");
     let persons = repo.commit("person");
 
-    let restored = restore(&repo, &before, RepositoryExposure::Held);
+    let restored = restore(&repo, &before, RepositoryExposure::Unknown);
     let names = ["refs/heads/own", "refs/heads/release", "refs/heads/stray", "refs/heads/topic"];
     assert_eq!(restored.refs, names);
     assert_eq!(restored.left, ["refs/heads/main"]);
@@ -89,6 +89,22 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
     assert_eq!(repo.oid("main"), persons);
     assert_eq!(repo.oid(&format!("refs/unstuck/kept/{agents}")), agents);
     assert_eq!(restore(&repo, &before, RepositoryExposure::Unknown).refs, Vec::<String>::new());
+}
+
+// B16: a person tidies up while an agent works that cannot write there.
+#[test]
+fn what_a_person_deletes_beside_a_held_agent_stays_deleted() {
+    let repo = TestRepo::with(&[("a", "1")]);
+    repo.git(["branch", "old"]);
+    repo.git(["branch", "draft"]);
+    let before = take(&repo);
+    repo.git(["branch", "-q", "-D", "old"]);
+    repo.git(["branch", "-m", "draft", "ready"]);
+    repo.git(["config", "pull.rebase", "true"]);
+    let restored = restore(&repo, &before, RepositoryExposure::Held);
+    assert_eq!((restored.files, restored.refs), (Vec::new(), Vec::new()));
+    assert_eq!(repo.git(["branch", "--list", "--format=%(refname:short)"]), "main\nready");
+    assert_eq!(repo.git(["config", "pull.rebase"]), "true");
 }
 
 // B16: what no log accounts for comes back where the agent could have written it, and a person's
