@@ -74,12 +74,12 @@ impl CheckFailures {
 
 /// Returns whether a person's text is about the test: it contains the name, or it mentions tests and contains
 /// every word of the name.
-pub fn is_test_named_in(test: &str, text: &str) -> bool {
+pub fn is_test_named_in(test: &str, said: &str) -> bool {
     let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test).trim();
-    if leaf.contains('_') && text.contains(leaf) {
+    if leaf.contains('_') && said.contains(leaf) {
         return true;
     }
-    let words: BTreeSet<String> = split_words(text).collect();
+    let words: BTreeSet<String> = split_words(said).collect();
     let mut own = split_words(leaf).filter(|word| !is_filler(word)).peekable();
     words.iter().any(|word| is_about_tests(word))
         && own.peek().is_some()

@@ -128,13 +128,13 @@ fn render_command_line(args: &ExecArgs, dir: Option<&Path>) -> String {
     }
     words.push("exec".to_owned());
     let timeout = args.timeout.map(|limit| format!("{}s", limit.as_millis().div_ceil(1_000)));
-    let phase = args.phase.and_then(render_value);
+    let phase = args.phase.as_ref().and_then(render_value);
     for (option, value) in
         [("--name", args.name.clone()), ("--timeout", timeout), ("--phase", phase)]
     {
         words.extend(value.into_iter().flat_map(|value| [option.to_owned(), quote_word(&value)]));
     }
-    words.extend(args.repair.and_then(render_value).map(|how| format!("--repair={how}")));
+    words.extend(args.repair.as_ref().and_then(render_value).map(|how| format!("--repair={how}")));
     words.extend(args.passthrough.then(|| "--passthrough".to_owned()));
     words.push("--".to_owned());
     words.extend(args.command.iter().map(|word| quote_word(&word.to_string_lossy())));
@@ -142,7 +142,7 @@ fn render_command_line(args: &ExecArgs, dir: Option<&Path>) -> String {
 }
 
 /// Returns the word of the command line for a value.
-fn render_value(value: impl ValueEnum) -> Option<String> {
+fn render_value(value: &impl ValueEnum) -> Option<String> {
     value.to_possible_value().map(|word| word.get_name().to_owned())
 }
 

@@ -46,7 +46,7 @@ pub fn find_unreached_address(output: &[u8]) -> Option<String> {
     let plain = signature::clean_output(output);
     let diagnosis = Diagnosis::from_plain_text(&plain);
     let aside = diagnosis.aside_diagnosis();
-    let lines = diagnosis.lines().iter().chain(aside.iter().flat_map(|aside| aside.lines()));
+    let lines = diagnosis.lines().iter().chain(aside.iter().flat_map(Diagnosis::lines));
     lines.map(|line| String::from_utf8_lossy(line.text)).find_map(|line| parse_unreached(&line))
 }
 

@@ -282,8 +282,8 @@ fn a_key_whose_action_did_not_happen_is_free_for_another() {
             told => told,
         };
         stage.tell(id, intends(1));
-        let refused = fault(Code::ToolMissing, "no such program");
-        let failure = EffectOutcome::Failed { fault: Arc::new(refused), approach: None };
+        let missing = fault(Code::ToolMissing, "no such program");
+        let failure = EffectOutcome::Failed { fault: Arc::new(missing), approach: None };
         stage.tell(id, acted("pay", failure));
         assert!(happened(&stage.tell(id, intends(2)), "mutation.intended"));
         stage.tell(id, acted("pay", EffectOutcome::Applied { result: Arc::from("42") }));
