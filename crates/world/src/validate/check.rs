@@ -87,26 +87,48 @@ pub(super) struct GateCheck<'a> {
     pub(super) gate: CheckStage,
     pub(super) n: usize,
     pub(super) command: &'a str,
+    /// The commands of the gate that run before this one, and may make what it needs.
+    pub(super) before: &'a [String],
 }
 
 impl GateCheck<'_> {
     /// Runs the check, and once more when it is red, without what its runs have left in the
     /// worktree: a check that then passes is flaky, or passes only where it has not run before.
     pub(super) async fn run(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
-        let red = match self.run_once(workspace.directory(), shell).await {
+        let directory = workspace.directory();
+        let red = match self.run_once(directory, shell).await {
             CheckOutcome::Red(red) => red,
             other => return other,
         };
+        // A later gate needs what the checks of an earlier one have made.
+        if self.gate != CheckStage::PreCommit {
+            return self.run_again(red, directory, shell).await;
+        }
         let removed = match workspace.remove_check_leftovers().await {
             Ok(removed) => removed,
             Err(fault) => return CheckOutcome::Failed(Box::new(fault)),
         };
-        match self.run_again(red, workspace.directory(), shell).await {
+        if !removed.is_empty() && !self.repeat_checks_before(directory, shell).await {
+            return CheckOutcome::Red(red);
+        }
+        match self.run_again(red, directory, shell).await {
             CheckOutcome::Flaky if !removed.is_empty() => {
                 CheckOutcome::GreenWithoutLeftovers(removed)
             }
             other => other,
         }
+    }
+
+    /// Runs the checks before this one again, because what they have made is removed, and returns
+    /// whether all are green.
+    async fn repeat_checks_before(self, directory: &Path, shell: &Shell) -> bool {
+        for (n, command) in (1..).zip(self.before) {
+            let check = GateCheck { n, command, ..self };
+            if !matches!(check.run_once(directory, shell).await, CheckOutcome::Green(_)) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Runs the check in a folder that is no task's worktree, and once more when it is red.

@@ -133,8 +133,12 @@ impl GateChecks {
     }
 
     pub(super) fn list_checks(&self) -> impl Iterator<Item = GateCheck<'_>> {
-        let numbered = (1..).zip(&self.commands);
-        numbered.map(|(n, command)| GateCheck { gate: self.gate, n, command })
+        self.commands.iter().enumerate().map(|(at, command)| GateCheck {
+            gate: self.gate,
+            n: at + 1,
+            command,
+            before: &self.commands[..at],
+        })
     }
 
     /// Returns whether protected paths are restored even if a scope or the operator exempts them.
