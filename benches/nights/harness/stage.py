@@ -127,6 +127,7 @@ class Stage:
     def shell(self, line: str, cwd: Path | None = None) -> None:
         """Runs a line of shell as the person."""
         env = {**self.environment(), **self._git_env()}
+        env["PATH"] = os.pathsep.join([os.defpath, str(self.tools.agents)])
         subprocess.run(["bash", "-ec", self.fill(line)], cwd=cwd or self.repo, env=env, check=True, capture_output=True)
 
     def _git_env(self) -> dict[str, str]:

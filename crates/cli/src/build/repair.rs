@@ -111,8 +111,6 @@ pub(crate) async fn repair_settings(
         work: BuildSettings {
             in_place: false,
             says_walls: false,
-            // The repairing agent declares and performs no actions of the job.
-            control: None,
             remote: None,
             pull_request: false,
             tasks: [(spec.name.clone(), task)].into(),

@@ -94,6 +94,7 @@ pub(crate) fn task_settings(
     };
     Ok(TaskSettings {
         egress: agents.agent_egress(agents.provider_for(spec)?),
+        service_host: agents.service_host(agents.provider_for(spec)?).map(|(host, _)| host),
         price: model.as_deref().and_then(|model| Prices::default().find_price(model)),
         limits: AttemptLimits {
             turns_max: Some(run.max_iterations),

@@ -142,6 +142,11 @@ impl Fault {
         self
     }
 
+    /// Returns the exit code of the command that failed, if it exited.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.ended.as_ref().map_or_else(|| self.kind.command_end().exit, |ended| ended.exit)
+    }
+
     /// Adds the command, the exit code and the output of `ended`, the fault of the script that stated this one.
     #[must_use]
     pub fn with_end_of(&self, ended: &Self) -> Self {

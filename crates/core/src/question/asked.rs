@@ -323,6 +323,10 @@ fn attempt_line(work: Work, attempt: &TriedAttempt<'_>, again: bool) -> String {
         (files, _) => Some(format!("changed {}", count_noun(files, "file", "files"))),
     };
     match (summary.and_then(|summary| quote_words(summary, VALUE_CHARS_MAX)), did) {
+        (summary, _) if attempt.code == Code::LogicNoProgress && attempt.files_changed == 0 => {
+            let said = summary.map_or_else(String::new, |summary| format!(" It said: {summary}"));
+            format!("{tried} {number} {CHANGED_NOTHING}.{said}")
+        }
         (None, None) => format!("{tried} {number}: {ended}."),
         (None, Some(did)) => format!("{tried} {number} {did} and {ended}."),
         (Some(summary), None) => format!("{tried} {number}: {summary}. Then {ended}."),

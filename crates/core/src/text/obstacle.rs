@@ -219,8 +219,11 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("the work tried a step at a time when it is not allowed");
         }
         Code::LogicLimit => "the work used up all the steps it may take.",
+        Code::LogicNoProgress if about.work == Some(Work::Job) => {
+            "the AI helper was to repair it and made no progress."
+        }
         Code::LogicNoProgress => {
-            return with_red_check("the AI helper goes in circles", about.what);
+            return with_red_check("the AI helper makes no progress", about.what);
         }
         Code::LogicRepeatedApproach => {
             return with_red_check(
@@ -438,7 +441,7 @@ pub const fn failure_phrase(code: Code, again: bool) -> &'static str {
         Code::LogicBadInput => "a step got input that it could not use",
         Code::LogicPhaseViolation => "a step came at a time when it is not allowed",
         Code::LogicLimit => "it used up all its steps",
-        Code::LogicNoProgress => "it went in circles",
+        Code::LogicNoProgress => "it made no progress",
         Code::LogicRepeatedApproach => "it was the same approach as one that had failed",
         Code::InternalError | Code::InternalStore => "something inside Unstuck went wrong",
     }

@@ -36,11 +36,15 @@ cannot be reached, is closed on purpose: it is not broken, and trying again does
 without it, or say what you need.
 - Do not push, publish, open pull requests or send anything.";
 
-/// Further rules for an agent that has Unstuck's tools.
-const WITH_TOOLS: &str = "
+/// A further rule for an agent that works on a task and has Unstuck's tools.
+const DECLARES: &str = "
 - What is irreversible is declared with the tool `mutate` of the server `unstuck`, and happens after \
-the checks.
-- If you cannot go on without a person, ask with its tool `ask_human` and stop there.";
+the checks.";
+
+/// A further rule for an agent that has Unstuck's tools.
+const ASKS: &str = "
+- If you cannot go on without a person, ask with the tool `ask_human` of the server `unstuck` and \
+stop there.";
 
 /// Further rules for an agent without them.
 const WITHOUT_TOOLS: &str = "
@@ -92,7 +96,7 @@ impl BuildContext {
             order,
             &self.compose_notes(order, task),
             start,
-            self.settings.control.is_some(),
+            self.further_rules(),
         );
         let assignment = AgentAssignment {
             directory: workspace.directory().to_owned(),
@@ -107,6 +111,15 @@ impl BuildContext {
             limits: self.compute_limits(order, task).await,
         };
         Ok((assignment, socket))
+    }
+
+    /// Returns the rules about the tools that the agent has. A repair performs no actions.
+    fn further_rules(&self) -> &'static [&'static str] {
+        match (&self.settings.control, self.is_for_build()) {
+            (None, _) => &[WITHOUT_TOOLS],
+            (Some(_), true) => &[DECLARES, ASKS],
+            (Some(_), false) => &[ASKS],
+        }
     }
 
     /// Returns the limits of an attempt: the agent program ends itself when the money is spent, and
@@ -242,7 +255,7 @@ fn render_agent_prompt(
     order: &EffectRequest,
     brief: &str,
     start: Start,
-    has_tools: bool,
+    further: &[&str],
 ) -> String {
     // The context begins with the operator's guidance.
     let mut parts: Vec<String> = order.context.iter().cloned().collect();
@@ -257,7 +270,6 @@ fn render_agent_prompt(
     if !brief.is_empty() {
         parts.push(brief.to_owned());
     }
-    let further = if has_tools { WITH_TOOLS } else { WITHOUT_TOOLS };
-    parts.push(format!("# Rules\n\n{COMMON_RULES}{further}"));
+    parts.push(format!("# Rules\n\n{COMMON_RULES}{}", further.concat()));
     parts.join("\n\n")
 }

@@ -7,11 +7,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{AgentAction, Approach, DiffChange};
 use unstuck_core::engine::{Command, EffectOutcome, RedCheck, RunNote, Start};
-use unstuck_core::fault::{BudgetSpent, Code, Fault, Input, Kind};
+use unstuck_core::fault::{BudgetSpent, Code, Fault, Input, Kind, text_rules};
 use unstuck_core::policy::Amount;
+use unstuck_core::text::NO_CONNECTION;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, AgentAssignment, AgentEnd};
 use unstuck_world::commands::NetworkIsolation;
-use unstuck_world::process::WallEnforcement;
+use unstuck_world::egress::EgressProxy;
+use unstuck_world::process::Wall;
 use unstuck_world::validate::{BaselineMode, BaselineRequirement, render_service_denial};
 use unstuck_world::workspace::{Workspace, WorktreeContent};
 
@@ -42,8 +44,6 @@ pub(super) struct AttemptWork {
     pub(super) actions: Vec<AgentAction>,
     /// The cost that has not been reported yet.
     pub(super) spent: Amount,
-    /// The parts of the sandbox that the machine enforced.
-    pub(super) held: WallEnforcement,
     /// The content of the worktree when the agent said that the task is done.
     pub(super) content: Option<WorktreeContent>,
 }
@@ -88,7 +88,9 @@ impl BuildContext {
                 let (mut assignment, _socket) =
                     self.make_assignment(order, start, task, &workspace).await?;
                 let egress = self.open_egress(order, task, &mut assignment).await?;
-                let held = agent.wall_for(&assignment).try_out();
+                let wall = agent.wall_for(&assignment);
+                let held = wall.try_out();
+                workspace.note_repository(held, &wall).await?;
                 let reached = match &egress {
                     _ if agent.has_own_sandbox(&assignment) => AgentNetwork::OwnSandbox,
                     Some(_) => AgentNetwork::AllowedHosts,
@@ -99,7 +101,7 @@ impl BuildContext {
                     return Ok(None);
                 }
                 let is_short_of_time = assignment.limits.total < task.limits.total;
-                let work = (task, &**agent, held);
+                let work = (task, &**agent, wall);
                 let mut worked = self.run_agent(order, work, (assignment, &workspace), stop).await;
                 if let Some(worked) = worked.as_mut().filter(|_| is_short_of_time) {
                     blame_time_budget(&mut worked.end, agent.provider_name());
@@ -107,16 +109,16 @@ impl BuildContext {
                 if let Some(egress) = &egress {
                     self.note_refused_hosts(order, egress).await;
                 }
+                if let Some(worked) = worked.as_mut() {
+                    name_unreached_service(&mut worked.end, task, egress.as_ref());
+                }
                 worked
             }
             TaskWorker::Model(worker) => {
                 Box::pin(self.run_model(order, (task, &**worker), &workspace, stop)).await?
             }
         };
-        let held = worked.as_ref().map(|worked| worked.held).unwrap_or_default();
-        let wall = self.agent_sandbox(order, &workspace, &self.task_environment(order));
-        let reach = workspace.assess_exposure(held, &wall);
-        let restored = workspace.restore_repository(order.effect.run, reach).await?;
+        let restored = workspace.restore_repository(order.effect.run).await?;
         let Some(AttemptWork { mut end, actions, spent, content, .. }) = worked else {
             workspace.note_tree_left().await?;
             return Ok(None);
@@ -241,7 +243,7 @@ impl BuildContext {
     async fn run_agent(
         &self,
         order: &EffectRequest,
-        (task, agent, held): (&TaskSettings, &dyn Agent, WallEnforcement),
+        (task, agent, wall): (&TaskSettings, &dyn Agent, Wall),
         (assignment, workspace): (AgentAssignment, &Workspace),
         stop: &CancellationToken,
     ) -> Option<AttemptWork> {
@@ -250,7 +252,6 @@ impl BuildContext {
         let redactor = Arc::clone(&self.settings.redactor);
         let decider = Arc::clone(&self.decider);
         let effect = order.effect.id;
-        let wall = agent.wall_for(&assignment);
         let follower = AgentFollower::new(decider, effect, redactor, (workspace, wall), task.price);
         let told_to_stop = stop.child_token();
         let work = agent.work_on(assignment, tell, told_to_stop.clone());
@@ -265,7 +266,7 @@ impl BuildContext {
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };
-        Some(AttemptWork { end, actions: seen.actions, spent, held, content: seen.content })
+        Some(AttemptWork { end, actions: seen.actions, spent, content: seen.content })
     }
 
     /// Returns the approach of an attempt, from the diff it left and the actions it was seen to
@@ -375,6 +376,23 @@ fn blame_time_budget(end: &mut AgentEnd, agent: Option<&str>) {
         let spent = BudgetSpent { unit: "time".to_owned(), ..BudgetSpent::default() };
         let source = agent.unwrap_or("agent");
         **fault = Fault::budget_exhausted(source, "its working time is spent", spent);
+    }
+}
+
+/// Names the AI service in the fault of an agent program that did not reach it. The program itself
+/// may report an answer of the proxy.
+fn name_unreached_service(end: &mut AgentEnd, task: &TaskSettings, egress: Option<&EgressProxy>) {
+    let (AgentEnd::Failed(fault), Some(host)) = (end, &task.service_host) else { return };
+    if fault.code() != Code::ProviderApiError {
+        return;
+    }
+    let is_told = || {
+        let said = text_rules::classify_output(fault.message.as_bytes());
+        matches!(said.code, Code::EnvConnection | Code::EnvDns)
+    };
+    if egress.is_some_and(|egress| egress.was_unreached(host)) || is_told() {
+        let said = std::mem::replace(&mut fault.message, format!("{NO_CONNECTION}{host}"));
+        fault.cause.get_or_insert(said);
     }
 }
 

@@ -29,6 +29,8 @@ impl BuildContext {
     ) -> Result<Option<AttemptWork>, Fault> {
         let (tools, _socket) = self.make_toolbox(order, (task, worker), workspace).await?;
         let CommandEnforcement { held, network, .. } = tools.enforced_restrictions();
+        let wall = self.agent_sandbox(order, workspace, &self.task_environment(order));
+        workspace.note_repository(held, &wall).await?;
         self.remark_sandbox(order, || (held, AgentNetwork::ByCommands(network))).await;
         let around = AgentLoop {
             decider: Arc::clone(&self.decider),
@@ -54,7 +56,7 @@ impl BuildContext {
             agent::AgentLoopEnd::Failed(fault) => AgentEnd::Failed(fault),
             agent::AgentLoopEnd::Stopped => return Ok(None),
         };
-        Ok(Some(AttemptWork { end, actions, spent, held, content: None }))
+        Ok(Some(AttemptWork { end, actions, spent, content: None }))
     }
 
     /// Returns the tools for the task's worktree and scope. Commands get less than agent programs:

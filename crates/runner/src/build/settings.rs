@@ -154,6 +154,8 @@ pub struct TaskSettings {
     pub worker: TaskWorker,
     /// Network access of an agent program; a model's commands have rules of their own.
     pub egress: EgressPolicy,
+    /// The host of the AI service that an agent program calls, if known.
+    pub service_host: Option<String>,
     /// The model of an agent program, unless it is the provider's default.
     pub model: Option<String>,
     /// The price of tokens, for an agent program that reports tokens and no money.

@@ -139,8 +139,10 @@ impl ScriptRepairer {
         let workspace = self.shared.open_workspace(order).await?;
         self.enforce_paths(order, &workspace).await?;
         if workspace.list_changes().await?.is_empty() {
+            // The agent of another job that changes nothing has another problem.
+            let source = format!("repair:{}", order.task.name);
             let message = "the repair changed nothing".to_owned();
-            return Err(Fault::logic_no_progress("repair", message, NoProgress::default()));
+            return Err(Fault::logic_no_progress(source, message, NoProgress::default()));
         }
         self.check_and_commit(order, approach, &workspace).await
     }

@@ -73,6 +73,7 @@ pub fn make_task_settings(worker: TaskWorker) -> TaskSettings {
     TaskSettings {
         worker,
         egress: EgressPolicy::Open,
+        service_host: None,
         model: None,
         price: None,
         limits: AttemptLimits {

@@ -173,6 +173,11 @@ impl EgressProxy {
     pub fn list_refusals(&self) -> Vec<RefusedTarget> {
         self.refusals.list()
     }
+
+    /// Returns whether a connection to this host was allowed and failed.
+    pub fn was_unreached(&self, host: &str) -> bool {
+        self.refusals.was_unreached(host)
+    }
 }
 
 impl Drop for EgressProxy {

@@ -166,6 +166,7 @@ impl ProxyHandler {
                 Err(Box::new(self.refuse_target(&target, reason)))
             }
             Err(error) => {
+                self.refusals.record_unreached(target.host.to_string());
                 let text = format!("{target} cannot be reached: {error}\n");
                 Err(Box::new(text_response(StatusCode::BAD_GATEWAY, "", text)))
             }

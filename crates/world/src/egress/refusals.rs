@@ -1,6 +1,6 @@
 //! Records refused connections, for the run's log and report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
@@ -41,6 +41,7 @@ pub struct RefusedTarget {
 #[derive(Debug, Default)]
 pub(super) struct RefusalLog {
     counted: Mutex<RefusalCounts>,
+    unreached: Mutex<BTreeSet<String>>,
 }
 
 /// The reason, and the lines that would allow it.
@@ -69,6 +70,18 @@ impl RefusalLog {
             counted.targets.entry(target).or_insert(((reason, None), 0))
         };
         *entry = ((reason, allowed_by), entry.1.saturating_add(1));
+    }
+
+    /// Records a host that is allowed and could not be reached.
+    pub(super) fn record_unreached(&self, host: String) {
+        let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
+        if unreached.len() < TARGETS_MAX {
+            unreached.insert(host);
+        }
+    }
+
+    pub(super) fn was_unreached(&self, host: &str) -> bool {
+        self.unreached.lock().unwrap_or_else(PoisonError::into_inner).contains(host)
     }
 
     pub(super) fn list(&self) -> Vec<RefusedTarget> {

@@ -214,7 +214,7 @@ fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault
 
 fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -> Fault {
     let output = ended.output.to_bytes();
-    let OutputClassification { code, rule, .. } = text_rules::classify_output(&output);
+    let OutputClassification { code, rule, .. } = text_rules::classify_ended(&output, status);
     let text = String::from_utf8_lossy(&output);
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::from_output(code, place, &text, Some(status));
@@ -310,6 +310,26 @@ mod tests {
         );
         let wrong = fault_of(ProcessEnd::Exited(1), "wrong password, try again in 5s");
         assert_eq!(wrong.retry_after, None);
+    }
+
+    #[test]
+    fn an_exit_code_counts_if_the_output_gives_no_cause() {
+        let cases = [
+            (75, "", Code::EnvUnavailable),
+            (75, "not now\n", Code::EnvUnavailable),
+            (69, "", Code::EnvUnavailable),
+            (77, "", Code::ToolAccessDenied),
+            (78, "", Code::ToolConfig),
+            (124, "", Code::EnvTimeout),
+            (139, "", Code::ToolCrash),
+            (1, "", Code::LogicError),
+            (3, "", Code::LogicError),
+            (75, "Error: wrong password", Code::AuthInvalid),
+            (75, "  File \"a.py\", line 1\nValueError: bad month", Code::LogicError),
+        ];
+        for (status, said, code) in cases {
+            assert_eq!(fault_of(ProcessEnd::Exited(status), said).code(), code, "{status} {said}");
+        }
     }
 
     #[test]

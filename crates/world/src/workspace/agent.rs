@@ -27,6 +27,9 @@ use crate::process::{PrivateFolder, Wall, WallEnforcement};
 /// what to use instead.
 pub(super) const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
+/// Name of the state file that exists if the agent of the attempt cannot write to the operator's
+/// repository.
+const HELD: &str = "held";
 /// Folders of a repository that git changes at a commit. Settings and hooks are not among them.
 const COMMITTING: [&str; 3] = ["objects", "refs", "logs"];
 /// Folders for temporary files, beside the one that `TMPDIR` names.
@@ -104,7 +107,7 @@ impl Workspace {
     /// Returns whether an agent could have written to the operator's repository, given its sandbox
     /// and the extent to which the machine enforced it. A writable folder can contain the
     /// repository itself.
-    pub fn assess_exposure(&self, held: WallEnforcement, wall: &Wall) -> RepositoryExposure {
+    fn assess_exposure(&self, held: WallEnforcement, wall: &Wall) -> RepositoryExposure {
         let layout = &self.project.layout;
         let folders = [&layout.common_dir, &layout.git_dir];
         // A folder that replaces another hides its files.
@@ -123,8 +126,13 @@ impl Workspace {
         }
     }
 
-    /// Records the state of the operator's repository, before an attempt.
-    pub(super) async fn note_repository(&self) -> Result<(), Fault> {
+    /// Records the state of the operator's repository directly before an agent works in the sandbox
+    /// `wall`, of which the machine enforces `held`.
+    pub async fn note_repository(&self, held: WallEnforcement, wall: &Wall) -> Result<(), Fault> {
+        match self.assess_exposure(held, wall) {
+            RepositoryExposure::Held => self.state.write_file(HELD, b"").map(drop)?,
+            RepositoryExposure::Unknown => self.state.delete_file(HELD)?,
+        }
         let before = RepositorySnapshot::capture(&self.project.git, &self.project.layout).await?;
         let bytes = serde_json::to_vec(&before)
             .map_err(|error| io_fault(&self.state.kept_folder(), &std::io::Error::from(error)))?;
@@ -133,15 +141,15 @@ impl Workspace {
 
     /// Restores settings, hooks, refs and the checked-out branch of the operator's repository to
     /// their state before the attempt, and removes everything from the agent's repository that git
-    /// would run. This comes first after an attempt: settings decide what every other git command
-    /// runs. `reach` says whether the agent could have written to the operator's repository.
-    pub async fn restore_repository(
-        &self,
-        run: RunId,
-        reach: RepositoryExposure,
-    ) -> Result<RestoreReport, Fault> {
+    /// would run. This comes first after an attempt, also after one that was killed: settings
+    /// decide what every other git command runs.
+    pub async fn restore_repository(&self, run: RunId) -> Result<RestoreReport, Fault> {
         let Some(bytes) = self.state.read_file(BEFORE)? else {
             return Ok(RestoreReport::default());
+        };
+        let reach = match self.state.read_file(HELD)? {
+            Some(_) => RepositoryExposure::Held,
+            None => RepositoryExposure::Unknown,
         };
         let before: RepositorySnapshot = serde_json::from_slice(&bytes)
             .map_err(|error| io_fault(&self.state.kept_folder(), &std::io::Error::from(error)))?;

@@ -19,7 +19,7 @@ use super::shared::require_shareable;
 use super::shell::{SETUP, Shell};
 use super::state::{WorkspaceKey, io_fault};
 use super::workspace::{QUARANTINE, Workspace, point_refs};
-use crate::git::{GitAction, Oid, RepositoryExposure};
+use crate::git::{GitAction, Oid};
 use crate::regular_file::allow_missing;
 
 /// Name of the state file with the run that works in the worktree, or did last.
@@ -49,7 +49,7 @@ pub struct WorkspacePreparation {
 }
 
 impl Workspace {
-    /// Prepares the worktree, its git folders, shared paths and setup for an attempt, and snapshots
+    /// Prepares the worktree, its git folders, shared paths and setup for an attempt, and backs up
     /// the operator's repository.
     pub async fn prepare(
         project: &ProjectRepository,
@@ -63,7 +63,7 @@ impl Workspace {
         };
         // A killed attempt has not restored the operator's repository.
         if let Some(run) = workspace.read_last_run()? {
-            workspace.restore_repository(run, RepositoryExposure::Unknown).await?;
+            workspace.restore_repository(run).await?;
         }
         workspace.repair_worktree().await?;
         // Setup or check commands may have run at a kill, and no agent has worked since.
@@ -76,7 +76,6 @@ impl Workspace {
         workspace.lead_to_own_code()?;
         workspace.run_setup_once(&wanted.setup, shell).await?;
         project.back_up_repository(wanted.place.build).await?;
-        workspace.note_repository().await?;
         Ok(workspace)
     }
 

@@ -276,6 +276,7 @@ fn chapter_task_settings(chapter: &DemoChapter, guard: &GuardCommand) -> TaskSet
     TaskSettings {
         worker: TaskWorker::Agent(Arc::new(ScriptedAgent::new(script, guard.clone()))),
         egress: EgressPolicy::Open,
+        service_host: None,
         model: None,
         price: None,
         limits: AttemptLimits {

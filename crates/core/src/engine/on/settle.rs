@@ -6,18 +6,24 @@ use super::progress::{overspent_fault, record_spending};
 use super::settle_action;
 use crate::attempt::Approach;
 use crate::engine::command::CommandRejection;
+use crate::engine::end::skip_task;
 use crate::engine::event::Event;
 use crate::engine::flow::{self, handle_failure};
 use crate::engine::ids::{EffectId, RunId, TaskId};
+use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::react::propose_repair;
 use crate::engine::report::EffectOutcome;
 use crate::engine::run::{Next, Phase, Start, Step};
 use crate::engine::state::EffectWaiter;
+use crate::engine::task::SkipReason;
 use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Category, Class, Code, Fault, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
+
+/// The exit code of `unstuck mutate` for an action that is not to be performed.
+const ACTION_REFUSED: i32 = 121;
 
 pub(super) fn handle_settle(
     turn: &mut Transition<'_>,
@@ -94,6 +100,13 @@ fn settle_run(
             turn.emit_event(Event::StepDone { run: id });
             flow::finish_step(turn, id, step);
         }
+        (EffectOutcome::Failed { fault, .. }, Step::Execute)
+            if leaves_out_action(turn, task, &fault) =>
+        {
+            record_spending(turn, id, spent);
+            turn.cancel_run(id);
+            skip_task(turn, task, SkipReason::Decided);
+        }
         (EffectOutcome::Failed { fault, approach }, _) => {
             record_spending(turn, id, spent);
             if step.needs_gate() && proves_account_works(&fault) {
@@ -128,6 +141,14 @@ fn exhausted_budget_fault(
 fn phase_violation(turn: &Transition<'_>, run: RunId) -> Option<Arc<Fault>> {
     let blamed = turn.known_run(run)?.blamed.clone()?;
     (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
+}
+
+/// Returns whether a script only passed on that a person left its action out. Such a script is not
+/// broken.
+fn leaves_out_action(turn: &Transition<'_>, task: TaskId, fault: &Fault) -> bool {
+    let is_left_out =
+        |known: &Mutation| known.task == task && known.state == MutationState::Skipped;
+    fault.exit_code() == Some(ACTION_REFUSED) && turn.state.mutations().any(is_left_out)
 }
 
 /// Returns whether a fault can only follow an answer of the account, because it is about what a

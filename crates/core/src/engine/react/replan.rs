@@ -9,7 +9,7 @@ use super::record_fault;
 use crate::engine::end::cancel_task;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
-use crate::engine::ledger::MutationState;
+use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::question::Subject;
 use crate::engine::run::{Next, Phase, Run, Start, Status, Step};
 use crate::engine::task::Task;
@@ -139,16 +139,15 @@ pub(super) fn repair_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<F
     turn.emit_with_reason(Event::TaskReady { task: id, run: None, next }, counted(rule));
 }
 
-/// Returns whether a repair is only proposed. After an action of this firing was applied, a changed
-/// script might do the rest differently.
+/// Returns whether a repair is only proposed. After an action of this firing was applied or left
+/// out, a changed script might do the rest differently, or do it again.
 pub(in crate::engine) fn is_proposal_only(turn: &Transition<'_>, task: &Task) -> bool {
     let Some(job) = task.spec.job else { return false };
-    let applied = task.ledger.iter().any(|id| {
-        turn.state
-            .mutation(*id)
-            .is_some_and(|mutation| matches!(mutation.state, MutationState::Applied { .. }))
-    });
-    job.propose_only || applied && !job.repair_after_mutation
+    let is_settled = |mutation: &Mutation| {
+        matches!(mutation.state, MutationState::Applied { .. } | MutationState::Skipped)
+    };
+    let settled = task.ledger.iter().any(|id| turn.state.mutation(*id).is_some_and(is_settled));
+    job.propose_only || settled && !job.repair_after_mutation
 }
 
 /// Asks the operator about a repair that waits on `branch`. The script runs again once the operator

@@ -72,6 +72,17 @@ pub fn classify_output(output: &[u8]) -> OutputClassification {
     }
 }
 
+/// Classifies a command by its output and its exit code. The exit code counts only if the output does not say
+/// why the command failed.
+pub fn classify_ended(output: &[u8], status: i32) -> OutputClassification {
+    let said = classify_output(output);
+    let is_open = [UNKNOWN, SILENT, learned::LEARNED].contains(&said.rule) && !is_cause(said.code);
+    match structured::classify_own_exit(status).filter(|_| is_open) {
+        Some(code) => OutputClassification { code, rule: structured::EXIT, ..said },
+        None => said,
+    }
+}
+
 /// Returns the code and the rule alone, or `None` if no rule that applies matches.
 pub fn classify_with(output: &[u8], applies: RuleSet) -> Option<(Code, &'static str)> {
     let plain = signature::clean_output(output);

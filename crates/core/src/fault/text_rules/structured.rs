@@ -14,7 +14,7 @@ const ERRNO: &str = "errno";
 const NAME: &str = "name";
 const SQL_STATE: &str = "sqlstate";
 const CLASS: &str = "class";
-const EXIT: &str = "exit";
+pub(super) const EXIT: &str = "exit";
 const SIGNAL: &str = "signal";
 const TRANSFER: &str = "transfer";
 const STATUS_CREDIT: &str = "status.credit";
@@ -257,6 +257,20 @@ const fn classify_exit(status: u32) -> Option<Code> {
         132 | 134..=139 => Some(Code::ToolCrash),
         124 => Some(Code::EnvTimeout),
         127 => Some(Code::ToolMissing),
+        _ => None,
+    }
+}
+
+/// Classifies the exit code of the program itself: the codes of shells, and those of `sysexits.h` that say why.
+pub(super) const fn classify_own_exit(status: i32) -> Option<Code> {
+    match status {
+        // EX_UNAVAILABLE and EX_TEMPFAIL.
+        69 | 75 => Some(Code::EnvUnavailable),
+        // EX_NOPERM; and a file that the shell may not execute.
+        77 | 126 => Some(Code::ToolAccessDenied),
+        // EX_CONFIG.
+        78 => Some(Code::ToolConfig),
+        1..=255 => classify_exit(status.unsigned_abs()),
         _ => None,
     }
 }

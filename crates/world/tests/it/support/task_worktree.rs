@@ -8,7 +8,7 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_testkit::stage::{TestRepo, write_file};
 use unstuck_world::git::Oid;
-use unstuck_world::process::Wall;
+use unstuck_world::process::{Wall, WallEnforcement};
 use unstuck_world::workspace::{
     ProjectRepository, Shell, Workspace, WorkspaceKey, WorkspacePreparation,
 };
@@ -69,7 +69,9 @@ impl Stage {
     }
 
     pub(crate) fn try_prepare(&self, wanted: &WorkspacePreparation) -> Result<Workspace, Fault> {
-        block_on(Workspace::prepare(&self.project, wanted, &self.shell()))
+        let workspace = block_on(Workspace::prepare(&self.project, wanted, &self.shell()))?;
+        block_on(workspace.note_repository(WallEnforcement::default(), &Wall::default()))?;
+        Ok(workspace)
     }
 
     /// A fresh worktree.

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_testkit::stage::run_git;
-use unstuck_world::git::RepositoryExposure;
 use unstuck_world::process::{EnforcementLevel, Launch, ProcessEnd};
 use unstuck_world::workspace::WorkspacePreparation;
 
@@ -70,8 +69,7 @@ fn an_agents_git_works_in_its_own_repository_and_the_persons_is_put_back() {
         command.env(name, value.as_ref().unwrap());
     }
     assert!(command.status().unwrap().success());
-    let restored =
-        block_on(workspace.restore_repository(RunId(1), RepositoryExposure::Unknown)).unwrap();
+    let restored = block_on(workspace.restore_repository(RunId(1))).unwrap();
     assert_eq!(restored.files, ["config", "hooks/pre-commit"].map(PathBuf::from));
     assert_eq!(restored.refs, ["refs/heads/stray"]);
     assert_eq!(restored.left, Vec::<String>::new());

@@ -8,7 +8,6 @@ use std::process::Command;
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::{Code, Kind};
 use unstuck_testkit::stage::{TestRepo, run_git, write_file};
-use unstuck_world::git::RepositoryExposure;
 
 use crate::support::block_on;
 use crate::support::task_worktree::{PLACE, Stage, changed, paths, put, text};
@@ -40,8 +39,7 @@ fn submodules_are_there_before_anything_runs() {
     put(&workspace, "lib/out.log", "x\n");
     assert_eq!(changed(&workspace), paths(&[]));
     put(&workspace, "lib/lib.txt", "changed\n");
-    let restored =
-        block_on(workspace.restore_repository(RunId(1), RepositoryExposure::Unknown)).unwrap();
+    let restored = block_on(workspace.restore_repository(RunId(1))).unwrap();
     let fault = block_on(workspace.find_work_elsewhere(&restored)).unwrap().unwrap();
     assert!(fault.message.contains("submodule lib"), "{}", fault.message);
     let workspace = stage.prepare(Start::FromBase, 2);
@@ -82,8 +80,7 @@ fn work_that_was_left_on_a_branch_is_told() {
             agent.env(name, value.unwrap());
         }
         assert!(agent.status().unwrap().success());
-        let restored =
-            block_on(workspace.restore_repository(RunId(1), RepositoryExposure::Unknown)).unwrap();
+        let restored = block_on(workspace.restore_repository(RunId(1))).unwrap();
         let fault = block_on(workspace.find_work_elsewhere(&restored)).unwrap().unwrap();
         assert_eq!(fault.code(), Code::ValidationPreCommit);
         assert!(fault.message.contains(place), "{}", fault.message);
