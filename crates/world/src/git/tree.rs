@@ -175,6 +175,18 @@ impl Git {
         call.run().await.map(drop)
     }
 
+    /// Checks out these paths of `tree` into the index and the working tree, and removes those that
+    /// `tree` lacks. Each has to be in the index or in `tree`. Touches no other path.
+    pub async fn check_out_paths(&self, tree: &Oid, paths: &[PathBuf]) -> Result<(), Fault> {
+        let list = join_paths(paths.iter().map(PathBuf::as_path));
+        if list.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(GitAction::Revert).args(["restore", "--staged", "--worktree"]);
+        let call = call.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        call.args(["--source", tree.as_str()]).input(list).run().await.map(drop)
+    }
+
     /// Returns the differences between two trees, with rename detection.
     pub async fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeDifference>, Fault> {
         let call = self.call(GitAction::Status).args(["diff-tree", "-r", "-M", "--raw", "-z"]);

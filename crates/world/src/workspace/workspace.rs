@@ -220,8 +220,17 @@ impl Workspace {
 
     async fn move_files(&self, to: &Oid, base: &Oid, saved: &Oid) -> Result<(), Fault> {
         let scratch = self.git_with_scratch_index()?;
-        scratch.read_tree(&self.resolve_tree(saved).await?).await?;
-        scratch.check_out_tree(&self.resolve_tree(to).await?).await?;
+        let (there, wanted) = (self.resolve_tree(saved).await?, self.resolve_tree(to).await?);
+        scratch.read_tree(&there).await?;
+        if self.in_place {
+            // The operator's own edits are in neither tree.
+            let differing = scratch.diff_trees(&there, &wanted).await?;
+            let both = differing.into_iter().flat_map(|of| [Some(of.path), of.from]);
+            let paths: Vec<PathBuf> = both.flatten().collect();
+            scratch.check_out_paths(&wanted, &paths).await?;
+        } else {
+            scratch.check_out_tree(&wanted).await?;
+        }
         self.note_untouched_again(&scratch).await?;
         scratch.read_tree(&self.resolve_tree(base).await?).await?;
         self.position_agent_at(base)?;
