@@ -278,7 +278,11 @@ pub(crate) fn now() -> Time {
 
 /// Writes or replaces a file atomically: a reader finds the old text or the new one, never a part.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    replace_file_through(path.parent().unwrap_or(Path::new(".")), path, text)
+}
+
+/// Replaces a file in one step, like [`replace_file`]; the draft is in `folder`, on the same file system.
+pub(crate) fn replace_file_through(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
     let mut file = fs::File::create(&draft)?;

@@ -164,6 +164,7 @@ pub(crate) fn run(args: &RunArgs, context: CommandContext<'_>) -> Result<Exit, C
     let project = project.with_settings(resolved.clone());
     let options = stored_options(&args.setting_flags(), args.follow.config.path.as_deref());
     project::create_runtime()?.block_on(async {
+        own_tree::tick_after_kill(&project).await?;
         let tasks = match find_tasks(&project, &args.work, context.dir).await {
             Err(done @ CliError::Tasks(TasksError::AllDone)) => {
                 render::write_note(&format!("unstuck: {done}."));
@@ -211,6 +212,7 @@ pub(crate) fn resume(args: &ResumeArgs, context: CommandContext<'_>) -> Result<E
     // Without a store there is nothing to continue.
     let store = project.open_store()?;
     project::create_runtime()?.block_on(async {
+        own_tree::tick_after_kill(&project).await?;
         let open = load_open_builds(&project, &store).await?;
         let options = load_options(&project, &store, &open).await?;
         let resolved = load_with_options(project.root(), &options, config)?;

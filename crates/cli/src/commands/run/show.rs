@@ -36,6 +36,8 @@ pub(super) struct RunOutput<'a> {
     ours: RunEventFilter,
     /// Questions that were shown in full.
     asked: HashSet<QuestionId>,
+    /// Done tasks whose items were ticked.
+    ticked: HashSet<TaskId>,
     /// The sequence number of the last event received.
     heard: Option<u64>,
 }
@@ -96,8 +98,8 @@ impl<'a> RunOutput<'a> {
         };
         let store = Arc::clone(store);
         let ours = RunEventFilter::default();
-        let asked = HashSet::new();
-        Ok(Self { kind, project, store, terminal, ours, asked, heard: None })
+        let (asked, ticked) = (HashSet::new(), HashSet::new());
+        Ok(Self { kind, project, store, terminal, ours, asked, ticked, heard: None })
     }
 
     /// Sets the builds that are followed from now on.
@@ -106,16 +108,13 @@ impl<'a> RunOutput<'a> {
             return Ok(());
         }
         self.ours.builds = builds.to_vec();
+        own_tree::note_unticked(self.project, builds);
         for (build, tasks) in self.load_rows().await? {
             for task in &tasks {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
                 // A killed process may not have ticked it.
                 if task.moved.state == TaskState::Done && !is_in_place(self.project) {
-                    own_tree::tick_off(
-                        self.project,
-                        &task.spec,
-                        own_tree::done_mark(task.moved.unchanged.as_ref()),
-                    );
+                    self.tick_once(task.id, &task.spec, task.moved.unchanged.as_ref());
                 }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
@@ -196,9 +195,9 @@ impl<'a> RunOutput<'a> {
         }
         if let Event::TaskDone { task, unchanged } = &recorded.event
             && !is_in_place(self.project)
-            && let Some(spec) = self.ours.specs.get(task)
+            && let Some(spec) = self.ours.specs.get(task).cloned()
         {
-            own_tree::tick_off(self.project, spec, own_tree::done_mark(unchanged.as_ref()));
+            self.tick_once(*task, &spec, unchanged.as_ref());
         }
         match (&mut self.kind, narration) {
             (RunOutputKind::Json, _) => {
@@ -325,6 +324,7 @@ impl<'a> RunOutput<'a> {
 
     pub(super) async fn close(&mut self, ending: &BuildsEnding) -> Result<(), CliError> {
         self.catch_up().await?;
+        self.tick_missed().await?;
         if is_in_place(self.project) {
             for line in
                 own_tree::revert_left_out(self.project, &*self.store, &self.load_rows().await?)
@@ -374,6 +374,25 @@ impl<'a> RunOutput<'a> {
     }
 
     /// Returns the followed builds with their tasks.
+    /// Ticks the done items whose event came before the builds were followed, or too fast.
+    async fn tick_missed(&mut self) -> Result<(), CliError> {
+        if !is_in_place(self.project) {
+            for (_, tasks) in self.load_rows().await? {
+                for task in tasks.iter().filter(|task| task.moved.state == TaskState::Done) {
+                    self.tick_once(task.id, &task.spec, task.moved.unchanged.as_ref());
+                }
+            }
+        }
+        own_tree::forget_unticked(self.project, &self.ours.builds);
+        Ok(())
+    }
+
+    fn tick_once(&mut self, task: TaskId, spec: &TaskSpec, unchanged: Option<&Arc<str>>) {
+        if self.ticked.insert(task) {
+            own_tree::tick_off(self.project, spec, own_tree::done_mark(unchanged));
+        }
+    }
+
     async fn load_rows(&self) -> Result<Vec<(BuildRow, Vec<TaskRow>)>, CliError> {
         let name = self.project.name();
         let mut rows = Vec::new();
