@@ -68,6 +68,8 @@ pub(super) struct CheckFailure {
     pub(super) tests_run: Option<u64>,
     /// The access that the sandbox refused.
     pub(super) denied: Option<DeniedPath>,
+    /// The port of this machine on which a service listens that the sandbox kept it from.
+    pub(super) closed_port: Option<u16>,
     /// Why the command did not run at all, as the program says that was to start it.
     pub(super) stop: Option<CheckStop>,
     /// The part of the project that kept the command from starting.
@@ -198,6 +200,7 @@ impl GateCheck<'_> {
             failures: CheckFailures::default(),
             tests_run: None,
             denied: None,
+            closed_port: None,
             stop: None,
             broken: None,
         }

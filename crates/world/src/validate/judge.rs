@@ -115,6 +115,7 @@ impl GateCheck<'_> {
                 failures: CheckFailures::from_output(&bytes, &directory.to_string_lossy()),
                 tests_run: count_tests(ended),
                 stop: if denied.is_some() { None } else { text_rules::find_check_stop(&bytes) },
+                closed_port: unreached.and_then(BlockedConnection::port),
                 denied,
                 ..self.red_failure(exit, &format!("{} ended with {exit}", self.command), &output)
             })),

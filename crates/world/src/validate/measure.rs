@@ -230,6 +230,17 @@ async fn find_fence_fault(
         let who = format!("the check {who}");
         return Ok(Some(denied.to_fault(KEPT_BASE, (&who, NOT_BEGUN), &red.output)));
     }
+    if let Some(port) = red.closed_port {
+        let what = format!(
+            "`network = [\"localhost:{port}\"]` below [validate] in unstuck.toml (validate.network)"
+        );
+        let cause = format!(
+            "The check {who} was kept from the network: it does not reach the service on port \
+             {port} of this machine, so {NOT_BEGUN}."
+        );
+        let fault = Fault::precondition_missing(KEPT_BASE, &*red.output, Missing { what });
+        return Ok(Some(fault.with_cause(cause)));
+    }
     let Some(path) = workspace.find_unshared(&red.output).await? else { return Ok(None) };
     if wanted.mentions_path(&path) {
         return Ok(None);

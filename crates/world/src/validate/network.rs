@@ -60,6 +60,14 @@ impl BlockedConnection {
         }
     }
 
+    /// Returns the port of the service of this machine.
+    pub(super) const fn port(self) -> Option<u16> {
+        match self {
+            Self::Network => None,
+            Self::Here(port) => Some(port),
+        }
+    }
+
     /// Returns the note that is put below the output of the check.
     pub(super) fn render_sentence(self) -> String {
         match self {
