@@ -194,17 +194,34 @@ async fn find_earlier_result(
         let reused = CommandRejection::KeyReused(spec.key.clone()).to_string();
         return Ok(Some(Arc::new(Err(DecideError::KeyReused(reused)))));
     }
-    let settled = match known.state {
-        MutationState::Applied { result } => ActionResult::Applied(result),
-        MutationState::Skipped => ActionResult::Skipped,
+    Ok(final_result(known.state).map(|settled| Arc::new(Ok(settled))))
+}
+
+/// Returns the result of an action in this state, if the state is final.
+fn final_result(state: MutationState) -> Option<ActionResult> {
+    match state {
+        MutationState::Applied { result } => Some(ActionResult::Applied(result)),
+        MutationState::Skipped => Some(ActionResult::Skipped),
         MutationState::Intended
         | MutationState::InFlight { .. }
         | MutationState::Probing { .. }
         | MutationState::Settling { .. }
         | MutationState::Indeterminate
-        | MutationState::NotApplied => return Ok(None),
-    };
-    Ok(Some(Arc::new(Ok(settled))))
+        | MutationState::NotApplied => None,
+    }
+}
+
+/// Returns the recorded result of the action of a job that ended without performing it: a lookup found
+/// that it had happened.
+async fn find_recorded_result(
+    connection: &ProjectConnection,
+    task: TaskId,
+    spec: &MutationSpec,
+) -> Result<SingleActionResult, CliError> {
+    let intent = connection.find_intent(task, &spec.key).await?;
+    let settled = intent.and_then(|intent| final_result(intent.state));
+    let ended = || DecideError::Refused("it was ended".to_owned());
+    Ok(Arc::new(settled.ok_or_else(ended)))
 }
 
 /// Returns the reason why the action of a task is currently not performed or settled.
@@ -248,10 +265,12 @@ async fn follow_action(
             }
             Some(state) if !state.has_ended() => {}
             _ => {
-                let ended = || Arc::new(Err(DecideError::Refused("it was ended".to_owned())));
-                return Ok(ActionFollowOutcome::Settled(
-                    said.borrow().clone().unwrap_or_else(ended),
-                ));
+                let performed = said.borrow().clone();
+                let settled = match performed {
+                    Some(settled) => settled,
+                    None => find_recorded_result(connection, task, spec).await?,
+                };
+                return Ok(ActionFollowOutcome::Settled(settled));
             }
         }
         patience.set_hindrance(find_hindrance(connection, task, &spec.key).await?);

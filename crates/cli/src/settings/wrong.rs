@@ -33,12 +33,12 @@ pub(super) fn remove_unusable(
     read: &DeTable<'_>,
     table: &mut Table,
 ) -> Vec<InputProblem> {
-    // The keys are listed only for a file with a problem, because that takes time.
-    if Settings::deserialize(table.clone()).is_ok() {
-        return Vec::new();
-    }
+    let is_readable = Settings::deserialize(table.clone()).is_ok();
     let mut look = SettingsCheck { place, text, table, problems: Vec::new() };
-    look.check_table(read, &SettingKeys::all(), &mut Vec::new());
+    // The keys are listed only for a file with a problem, because that takes time.
+    if !is_readable {
+        look.check_table(read, &SettingKeys::all(), &mut Vec::new());
+    }
     look.check_jobs(read);
     look.problems.sort_by_key(|problem| (problem.line, problem.column));
     look.problems

@@ -34,4 +34,4 @@ pub use service::{agent_service, provider_display_name, service_at, service_of_v
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quote_words, verbatim_line,
 };
-pub use wait::{parse_requested_wait, requested_wait};
+pub use wait::{REQUESTED_WAIT_MAX, parse_requested_wait, requested_wait};

@@ -3,20 +3,28 @@
 use crate::time::Span;
 
 /// Maximum wait that is taken from an output. A longer one is no wait of a rate limit.
-const WAIT_MAX: Span = Span::from_hours(24);
+pub const REQUESTED_WAIT_MAX: Span = Span::from_hours(24);
+/// The header that names the wait, and the fields of JSON that do.
+const NAMES: [&str; 3] = ["retry-after", "retry_after", "retryafter"];
+/// Words before a wait.
+const BEFORE: [&str; 4] = ["try again in ", "try again after ", "retry after ", "retry in "];
 
-/// Returns the wait in the last header `Retry-After: 5` of an output, or else in `try again in 5s`.
+/// Returns the wait in the last header `Retry-After: 5` or field `"retry_after": 5` of an output, or else in
+/// `try again in 5s`.
 pub fn requested_wait(output: &str) -> Option<Span> {
-    const HEADER: &str = "retry-after";
     let lower = output.to_ascii_lowercase();
-    let mut headers = lower.rmatch_indices(HEADER);
-    let wait = headers.find_map(|(at, _)| parse_header_value(&lower[at + HEADER.len()..]));
-    let wait = wait.or_else(|| parse_requested_wait(&lower));
-    wait.filter(|wait| *wait > Span::ZERO && *wait <= WAIT_MAX)
+    let last = |name: &&str| {
+        let mut named = lower.rmatch_indices(*name);
+        named.find_map(|(at, _)| Some((at, parse_header_value(&lower[at + name.len()..])?)))
+    };
+    let wait = NAMES.iter().filter_map(last).max_by_key(|(at, _)| *at).map(|(_, wait)| wait);
+    let wait = wait.or_else(|| BEFORE.iter().find_map(|before| parse_wait_after(&lower, before)));
+    wait.filter(|wait| *wait > Span::ZERO && *wait <= REQUESTED_WAIT_MAX)
 }
 
-/// Parses the seconds after the name of a header: `: 5`, `': '5'`.
+/// Parses the seconds after the name of a header: `: 5`, `': '5'`, `_seconds": 5`.
 fn parse_header_value(rest: &str) -> Option<Span> {
+    let rest = rest.strip_prefix("_seconds").unwrap_or(rest);
     let value = rest.trim_start_matches([' ', ':', '=', '\'', '"']);
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     value[..end].parse().ok().map(Span::from_secs)
@@ -24,8 +32,11 @@ fn parse_header_value(rest: &str) -> Option<Span> {
 
 /// Parses the wait from the message of a limit: `Please try again in 1m20.5s.`
 pub fn parse_requested_wait(message: &str) -> Option<Span> {
-    const BEFORE: &str = "try again in ";
-    let (_, mut rest) = message.split_once(BEFORE)?;
+    parse_wait_after(message, BEFORE[0])
+}
+
+fn parse_wait_after(message: &str, before: &str) -> Option<Span> {
+    let (_, mut rest) = message.split_once(before)?;
     let mut wait = Span::ZERO;
     loop {
         let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
@@ -62,6 +73,11 @@ mod tests {
             ("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\n\r\n", Some(5_000)),
             ("< retry-after: 7\n< retry-after: 9\n", Some(9_000)),
             ("{'retry-after': '30', 'server': 'nginx'}", Some(30_000)),
+            (r#"{"error":{"message":"Too many requests","retry_after":5}}"#, Some(5_000)),
+            (r#"{"retryAfter": 8}"#, Some(8_000)),
+            (r#"{"retry_after_seconds": 9}"#, Some(9_000)),
+            (r#"{"retry_after_ms": 900}"#, None),
+            ("Too many requests, please retry after 30 seconds", Some(30_000)),
             ("retry-after-ms: 400", None),
             ("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT", None),
             ("Retry-After: 0", None),

@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::text_rules::{self, OutputClassification, OutputNames};
@@ -15,7 +17,7 @@ use unstuck_core::fault::{
     Code, CommandEnd, Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool,
 };
 use unstuck_core::signature::Signature;
-use unstuck_core::text::requested_wait;
+use unstuck_core::text::{REQUESTED_WAIT_MAX, requested_wait};
 use unstuck_core::time::Span;
 
 use super::deadlines::Deadline;
@@ -221,10 +223,23 @@ fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -
     let kind = add_names(add_facts(Kind::bare(code), status, command), &output, command);
     let fault = Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX));
     let fault = with_command(fault.with_rule(rule, signature), command, Some(status));
-    match requested_wait(&text).filter(|_| code == Code::ToolRateLimit) {
+    let is_told = matches!(code, Code::ToolRateLimit | Code::EnvUnavailable);
+    let wait = || requested_wait(&text).or_else(|| wait_until_date(&text, Timestamp::now()));
+    match is_told.then(wait).flatten() {
         Some(wait) => fault.with_retry_after(wait),
         None => fault,
     }
+}
+
+/// Returns the wait until the date in the last header `Retry-After` of an output.
+fn wait_until_date(output: &str, now: Timestamp) -> Option<Span> {
+    const HEADER: &str = "retry-after:";
+    let date = output.lines().rev().find_map(|line| {
+        let at = line.to_ascii_lowercase().find(HEADER)?;
+        DateTimeParser::new().parse_timestamp(line[at + HEADER.len()..].trim()).ok()
+    })?;
+    let ms = u64::try_from(date.duration_since(now).as_millis()).ok()?;
+    Some(Span::from_millis(ms)).filter(|wait| *wait > Span::ZERO && *wait <= REQUESTED_WAIT_MAX)
 }
 
 /// Adds the command to a fault whose context has no field for it.
@@ -310,6 +325,27 @@ mod tests {
         );
         let wrong = fault_of(ProcessEnd::Exited(1), "wrong password, try again in 5s");
         assert_eq!(wrong.retry_after, None);
+        let down =
+            fault_of(ProcessEnd::Exited(1), "HTTP/1.1 503 Service Unavailable\nRetry-After: 9\n");
+        assert_eq!(
+            (down.code(), down.retry_after),
+            (Code::EnvUnavailable, Some(Span::from_secs(9)))
+        );
+    }
+
+    #[test]
+    fn a_date_of_a_header_is_a_wait() {
+        let now: Timestamp = "2026-10-21T07:27:50Z".parse().unwrap();
+        let table = [
+            ("< Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", Some(10)),
+            ("Retry-After: Wed, 21 Oct 2026 07:27:00 GMT", None),
+            ("Retry-After: Wed, 21 Oct 2027 07:28:00 GMT", None),
+            ("Retry-After: soon", None),
+            ("Retry-After: 5", None),
+        ];
+        for (output, wait) in table {
+            assert_eq!(wait_until_date(output, now), wait.map(Span::from_secs), "{output}");
+        }
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub(super) fn offer_facts(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
             Fact::Status(429) => best.offer_first(Code::ToolRateLimit, STATUS),
             // Servers that hide inaccessible resources add a word about permissions to a 404.
             Fact::Status(404) => best.offer_narrow(Code::ToolConfig, STATUS),
+            Fact::Numbered(35) if tells_cut_handshake(diagnosis) => {
+                best.offer(Code::EnvConnection, TRANSFER);
+            }
             Fact::Numbered(number) => offer_code(best, classify_transfer(number), TRANSFER),
             Fact::Status(status) => offer_code(best, classify_status(status), STATUS),
             Fact::Errno(number) => offer_code(best, classify_errno(number), ERRNO),
@@ -49,6 +52,13 @@ pub(super) fn offer_facts(diagnosis: &Diagnosis<'_>, best: &mut RuleHit) {
         }
     }
     reclassify_registry(diagnosis, best);
+}
+
+/// Returns whether a TLS handshake that failed was cut off, and not refused because of a setting.
+fn tells_cut_handshake(diagnosis: &Diagnosis<'_>) -> bool {
+    const CUT: [&[u8]; 4] =
+        [b"SSL_ERROR_SYSCALL", b"onnection reset", b"unexpected eof", b"timed out"];
+    CUT.iter().any(|words| find_part(diagnosis.text(), words).is_some())
 }
 
 fn tells_used_up_credit(diagnosis: &Diagnosis<'_>) -> bool {
