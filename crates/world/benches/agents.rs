@@ -54,6 +54,7 @@ fn long(of: &str) -> Outcome<Vec<Vec<u8>>> {
 
 fn session() -> CodexSession {
     CodexSession::new(CodexSessionParams {
+        commands: None,
         directory: "/repo".into(),
         prompt: String::new(),
         thread: None,

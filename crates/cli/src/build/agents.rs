@@ -31,7 +31,7 @@ impl WorkerFactory<'_> {
         self.check_address(provider)?;
         Ok(match provider {
             Provider::ClaudeCli => TaskWorker::Agent(Arc::new(self.create_claude(spec)?)),
-            Provider::CodexCli => TaskWorker::Agent(Arc::new(self.create_codex()?)),
+            Provider::CodexCli => TaskWorker::Agent(Arc::new(self.create_codex(spec)?)),
             Provider::Script => TaskWorker::Agent(Arc::new(self.create_scripted(spec)?)),
             Provider::AnthropicApi => {
                 let settings = self.service_settings(provider, spec)?;
@@ -82,7 +82,20 @@ impl WorkerFactory<'_> {
         }
     }
 
-    fn create_codex(&self) -> Result<CodexCli, CliError> {
+    /// Returns the rules about Codex's commands, if the settings list any. The checks may run.
+    fn codex_rules(&self, spec: &TaskSpec) -> Option<CommandRules> {
+        let Settings { agent, validate, commands, .. } = self.settings;
+        let is_listed = agent.permissions == AgentPermissionsSetting::Listed;
+        let has_rules = !commands.allowed.is_empty() || !commands.blocked.is_empty();
+        let mut rules = (is_listed && has_rules).then(|| self.command_rules())?;
+        if !rules.allowed.is_empty() {
+            let checks = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
+            rules.allowed.extend(checks.iter().cloned());
+        }
+        Some(rules)
+    }
+
+    fn create_codex(&self, spec: &TaskSpec) -> Result<CodexCli, CliError> {
         Ok(CodexCli::new(codex_cli::CodexSettings {
             program: codex_cli::find_native_program(
                 &self.find_program(Provider::CodexCli, "codex")?,
@@ -96,6 +109,7 @@ impl WorkerFactory<'_> {
                 AgentPermissionsSetting::Listed => codex_cli::CodexAccess::Workspace,
                 AgentPermissionsSetting::Everything => codex_cli::CodexAccess::Full,
             },
+            commands: self.codex_rules(spec),
             own_tools: Some(self.guard.executable.clone()),
             overrides: self.settings.agent.args.clone(),
         }))

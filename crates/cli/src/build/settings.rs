@@ -75,6 +75,7 @@ pub(crate) async fn build_settings(
         disk_free_bytes_min: settings.run.disk_free_mb.saturating_mul(1 << 20),
         says_walls: true,
         allowed: settings.commands.allowed.clone(),
+        blocked: settings.commands.blocked.clone(),
         unlisted: settings.commands.allow_destructive.clone(),
         person,
         command_timeout: settings.run.command.0.into(),

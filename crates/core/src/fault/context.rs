@@ -119,6 +119,9 @@ contexts! {
         /// change that.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         never: bool,
+        /// `true` if the settings block one of the commands by name.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        blocked: bool,
         /// The provider's name of the agent that asked, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<String>,

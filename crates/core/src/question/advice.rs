@@ -269,6 +269,11 @@ const fn permission_advice(
             Decision::ProvideGuidance,
             "Let the AI helper find a way without it. If it must be done, do it yourself.",
         ),
+        (_, Risk::Blocked) => (
+            Decision::ProvideGuidance,
+            "Your settings block it (`commands.blocked`), so better not: let the AI helper find a \
+             way without it.",
+        ),
         (_, Risk::Destructive) => (
             Decision::ProvideGuidance,
             "It may not be possible to undo it, so better not: let the AI helper find a way without \

@@ -140,7 +140,8 @@ impl OptionsContext<'_> {
             QuestionKind::Ok => match self.risk {
                 Risk::Never | Risk::Outside | Risk::Guarded => &[D::ProvideGuidance, D::Deny],
                 Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
-                Risk::Destructive
+                Risk::Blocked
+                | Risk::Destructive
                 | Risk::Irreversible
                 | Risk::IrreversibleRequest
                 | Risk::Usual => &[D::AllowOnce, D::Deny],
@@ -172,7 +173,9 @@ impl OptionsContext<'_> {
     /// Returns the options that come with guidance: those of the agent, or the safe way around a dangerous
     /// command.
     fn guided_options(&self) -> Vec<QuestionOption> {
-        if let (Risk::Destructive | Risk::Never, Some(what)) = (self.risk, self.what) {
+        if let (Risk::Blocked | Risk::Destructive | Risk::Never, Some(what)) =
+            (self.risk, self.what)
+        {
             let guidance = format!(
                 "Do not run `{what}`, and nothing else that does the same. Reach the goal without \
                  it."

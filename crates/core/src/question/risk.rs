@@ -25,6 +25,8 @@ pub enum Risk {
     Irreversible,
     /// A declared request that cannot be undone.
     IrreversibleRequest,
+    /// A command that the settings block by name.
+    Blocked,
     /// A command that never runs, even with a person's permission.
     Never,
     /// A file outside the project.

@@ -426,6 +426,7 @@ fn command_hints(of: &Permission) -> QuestionHints<'_> {
         _ if of.never => Risk::Never,
         Some(_) if of.request => Risk::IrreversibleRequest,
         Some(_) => Risk::Irreversible,
+        None if of.blocked => Risk::Blocked,
         None => Risk::from_command(&of.what),
     };
     QuestionHints { risk, action_key: of.action.as_deref(), ..QuestionHints::from_name(&of.what) }

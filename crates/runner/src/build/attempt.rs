@@ -34,7 +34,8 @@ const BLOCKED: &str = "BLOCKED:";
 const NOTED_MAX: usize = 20;
 /// The reason for which an agent program refuses a tool call.
 const NOT_PERMITTED: &str = "commands.allowed does not list it";
-
+/// The reason for which a command is refused that the settings block.
+const BLOCKED_BY_SETTINGS: &str = "commands.blocked lists it";
 /// The reason for which an agent program refuses a file.
 const GUARDED: &str = "the agent's own program guards this file";
 
@@ -327,9 +328,14 @@ impl BuildContext {
             denials.iter().map(|denial| (denial.what.as_str(), is_file_denial(denial))).collect();
         what.sort_unstable();
         what.dedup();
+        let list = self.command_denylist();
         for (what, is_file) in what.into_iter().take(NOTED_MAX) {
+            let why = match is_file {
+                true => GUARDED,
+                false if list.blocks_line(what) => BLOCKED_BY_SETTINGS,
+                false => NOT_PERMITTED,
+            };
             let what = Arc::from(self.settings.redactor.redact_text(what));
-            let why = if is_file { GUARDED } else { NOT_PERMITTED };
             let note = RunNote::Refused { what, why: Arc::from(why) };
             let note = Command::Note { effect: order.effect.id, note };
             if let Err(error) = self.decider.submit_command(note).await {

@@ -175,8 +175,12 @@ impl BuildContext {
 
     /// Returns the denylist of commands, as the settings leave it.
     pub(super) fn command_denylist(&self) -> CommandPolicy {
-        let unlisted = self.settings.unlisted.clone();
-        CommandPolicy::new(&CommandRules { unlisted, ..CommandRules::default() })
+        let BuildSettings { blocked, unlisted, .. } = &self.settings;
+        CommandPolicy::new(&CommandRules {
+            blocked: blocked.clone(),
+            unlisted: unlisted.clone(),
+            ..CommandRules::default()
+        })
     }
 }
 

@@ -106,6 +106,8 @@ pub struct BuildSettings {
     pub says_walls: bool,
     /// Commands that the settings allow.
     pub allowed: Vec<String>,
+    /// Commands that the settings block.
+    pub blocked: Vec<String>,
     /// Commands that are removed from the denylist.
     pub unlisted: Vec<String>,
     /// The author of the commits.

@@ -51,6 +51,7 @@ pub async fn make_build_settings(
         wall: Wall { writable: Some(vec![repository.beside(".")]), ..Wall::default() },
         says_walls: false,
         allowed: Vec::new(),
+        blocked: Vec::new(),
         unlisted: Vec::new(),
         person: CommitAuthor { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
         command_timeout: PLENTY,

@@ -21,5 +21,5 @@ pub(crate) use policy::blocked_fault;
 pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
 pub use rule::find_refusal;
 pub use shell::list_programs;
-pub(crate) use shell::{base_name, loses_exit_code};
+pub(crate) use shell::{base_name, loses_exit_code, strip_redirections};
 pub use shims::{CommandShims, REFUSALS_MAX};

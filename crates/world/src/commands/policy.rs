@@ -87,12 +87,17 @@ impl CommandPolicy {
     pub fn check_line(&self, line: &str) -> Result<Option<CommandRefusal>, Fault> {
         let programs = find_commands(line);
         for command in &programs {
-            let line = || command.words.join(" ");
             if let Some(why) = self.find_never_reason(command) {
-                return Err(never_fault(&line(), why));
+                return Err(never_fault(&command.render_line(), why));
             }
-            if let Some(why) = self.find_forbidden_reason(command) {
-                return Err(blocked_fault(&line(), why));
+            if self.is_permitted(command) {
+                continue;
+            }
+            if self.is_blocked(command) {
+                return Err(listed_fault(&command.render_line()));
+            }
+            if self.is_unlisted(command) {
+                return Err(blocked_fault(&command.render_line(), "the rules do not allow it"));
             }
         }
         let refused = programs.iter().find_map(|command| {
@@ -126,19 +131,34 @@ impl CommandPolicy {
         })
     }
 
-    fn find_forbidden_reason(&self, command: &SimpleCommand) -> Option<&'static str> {
-        if self.permitted.contains(&command.words.join(" ")) {
-            return None;
-        }
-        let words = &command.words;
-        if self.blocked.iter().any(|rule| rule.covers_command(words)) {
-            return Some("the rules block it");
-        }
-        let program = base_name(words.first()?);
-        let known = BUILT_IN.contains(&program) || self.allowed.is_empty();
-        let allowed = known || self.allowed.iter().any(|rule| rule.covers_command(words));
-        (!allowed).then_some("the rules do not allow it")
+    /// Returns whether the settings block a command of this line of shell.
+    pub fn blocks_line(&self, line: &str) -> bool {
+        find_commands(line).iter().any(|command| self.is_blocked(command))
     }
+
+    /// Returns whether the operator allowed this very command.
+    fn is_permitted(&self, command: &SimpleCommand) -> bool {
+        // Earlier versions stored the words alone.
+        self.permitted.contains(&command.render_line())
+            || self.permitted.contains(&command.words.join(" "))
+    }
+
+    fn is_blocked(&self, command: &SimpleCommand) -> bool {
+        self.blocked.iter().any(|rule| rule.covers_command(&command.words))
+    }
+
+    /// Returns whether there is a list of what may run, and the command is not on it.
+    fn is_unlisted(&self, command: &SimpleCommand) -> bool {
+        let Some(program) = command.words.first() else { return false };
+        let known = BUILT_IN.contains(&base_name(program)) || self.allowed.is_empty();
+        !known && !self.allowed.iter().any(|rule| rule.covers_command(&command.words))
+    }
+}
+
+/// Returns the fault of a command that the settings name as blocked.
+fn listed_fault(what: &str) -> Fault {
+    let context = Permission { blocked: true, ..permission_context(what) };
+    Fault::permission_command_blocked(SOURCE, format!("{what}: the rules block it"), context)
 }
 
 pub(crate) fn blocked_fault(what: &str, why: &str) -> Fault {

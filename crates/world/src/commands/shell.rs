@@ -26,6 +26,23 @@ impl SimpleCommand {
     fn from_words(words: &[String]) -> Self {
         Self { words: words.to_vec(), ..Self::default() }
     }
+
+    /// Formats the command as a shell would accept it: with quotes, and with the files it writes.
+    pub(super) fn render_line(&self) -> String {
+        let words = self.words.iter().map(|word| quote_word(word));
+        let writes = self.writes.iter().map(|file| format!("> {}", quote_word(file)));
+        words.chain(writes).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Quotes a word, if a shell would not take it as it is.
+fn quote_word(word: &str) -> String {
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || "-_./=:,@%+~$*?[]{}!^".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Reserved words that precede a command.
@@ -303,6 +320,46 @@ pub(crate) fn loses_exit_code(line: &str) -> bool {
     let keeps = ["pipefail", "PIPESTATUS", "pipestatus"];
     !keeps.iter().any(|word| line.contains(word))
         && find_commands(line).iter().any(|command| command.is_piped)
+}
+
+/// Returns a line of shell without the redirections of its output; `None` if it has none.
+pub(crate) fn strip_redirections(line: &str) -> Option<String> {
+    let mut kept = String::new();
+    let mut letters = line.chars().peekable();
+    let mut quote = None;
+    let mut has_any = false;
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) => {
+                kept.push(letter);
+                if letter == '\\' && open == '"' {
+                    kept.extend(letters.next());
+                } else if letter == open {
+                    quote = None;
+                }
+            }
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                kept.push(letter);
+            }
+            (None, '\\') => {
+                kept.push(letter);
+                kept.extend(letters.next());
+            }
+            (None, '>') => {
+                has_any = true;
+                // A descriptor number before it belongs to it.
+                kept.truncate(kept.trim_end_matches(|digit: char| digit.is_ascii_digit()).len());
+                while letters.next_if(|next| ">&| ".contains(*next)).is_some() {}
+                while letters
+                    .next_if(|next| !next.is_whitespace() && !";&|)".contains(*next))
+                    .is_some()
+                {}
+            }
+            (None, _) => kept.push(letter),
+        }
+    }
+    has_any.then(|| kept.trim().to_owned())
 }
 
 /// Returns the name of a program without its folder.

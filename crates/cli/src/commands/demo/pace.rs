@@ -250,6 +250,7 @@ pub(super) async fn shop_build_settings(
         // The machine's own sandbox is not part of the story, which is the same everywhere.
         says_walls: false,
         allowed: Vec::new(),
+        blocked: Vec::new(),
         unlisted: Vec::new(),
         person: CommitAuthor { name: name.to_owned(), email: email.to_owned() },
         command_timeout: COMMAND_TIMEOUT,

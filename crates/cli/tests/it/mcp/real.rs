@@ -51,6 +51,7 @@ fn claude(home: &Path, url: String) -> Arc<dyn Agent> {
 
 fn codex(home: &Path, url: &str, access: CodexAccess) -> Arc<dyn Agent> {
     Arc::new(CodexCli::new(codex_cli::CodexSettings {
+        commands: None,
         program: program("UNSTUCK_TEST_CODEX", "codex"),
         guard: own_guard(),
         account: key("OPENAI_API_KEY"),

@@ -9,6 +9,7 @@ use unstuck_core::fault::Fault;
 
 use super::{ClaudePermissions, ClaudeSettings, NAME};
 use crate::agent::AgentAssignment;
+use crate::commands::strip_redirections;
 use crate::mcp;
 use crate::process::{Launch, Wall};
 use crate::provider::login::{self, LoginLoan};
@@ -167,7 +168,9 @@ fn own_server_config(program: &Path) -> String {
 /// the rule would allow other commands as well.
 fn build_allow_settings(commands: &BTreeSet<String>) -> Option<String> {
     let plain = commands.iter().filter(|command| !command.contains('*'));
-    let rules: Vec<String> = plain.map(|command| format!("Bash({command})")).collect();
+    // The program compares a command without its redirections.
+    let both = plain.flat_map(|command| [Some(command.clone()), strip_redirections(command)]);
+    let rules: Vec<String> = both.flatten().map(|command| format!("Bash({command})")).collect();
     (!rules.is_empty()).then(|| json!({ "permissions": { "allow": rules } }).to_string())
 }
 
@@ -189,6 +192,10 @@ mod tests {
         assert_eq!(
             allows(&["npm install, \"x\" (y)"]).unwrap(),
             r#"{"permissions":{"allow":["Bash(npm install, \"x\" (y))"]}}"#
+        );
+        assert_eq!(
+            allows(&["python3 -c 'print(1 > 0)' > answer.txt 2>&1"]).unwrap(),
+            r#"{"permissions":{"allow":["Bash(python3 -c 'print(1 > 0)' > answer.txt 2>&1)","Bash(python3 -c 'print(1 > 0)')"]}}"#
         );
     }
 

@@ -9,10 +9,13 @@ use unstuck_core::attempt::ToolKind;
 use super::items;
 use super::wire::{CodexItem, CodexOutcome, CodexParams};
 use crate::agent::Denial;
+use crate::commands::CommandPolicy;
 use crate::provider::program::{DENIALS_MAX, WHAT_BYTES_MAX, clip_denial, clip_text};
 
 /// The method of a request for approval of a command.
 const APPROVE_COMMAND: &str = "item/commandExecution/requestApproval";
+/// The method of a request for approval of an edit.
+const APPROVE_EDIT: &str = "item/fileChange/requestApproval";
 /// Maximum number of remembered calls that have not returned.
 const WAITING_MAX: usize = 1_024;
 /// The JSON-RPC error code for an unknown method.
@@ -38,21 +41,30 @@ impl CodexApprovals {
         self.targets.remove(&*item.id);
     }
 
-    /// Decides about a request; only the commands in `allowed` are accepted.
+    /// Decides about a request: the commands in `allowed` are accepted, and those that the rules of
+    /// the settings allow. Under such rules Codex asks about each of its edits as well, and the
+    /// scope is enforced after the attempt.
     pub(super) fn decide_request(
         &mut self,
         method: &str,
         params: Option<CodexParams<'_>>,
-        allowed: &BTreeSet<String>,
+        (allowed, rules): (&BTreeSet<String>, Option<&CommandPolicy>),
     ) -> CodexOutcome {
         let what = params.and_then(|params| self.describe_request(params));
-        let is_allowed = what.as_ref().is_some_and(|what| allowed.contains(what));
-        if method == APPROVE_COMMAND && is_allowed {
+        let may_run = |what: &String| {
+            allowed.contains(what) || rules.is_some_and(|rules| rules.check_line(what).is_ok())
+        };
+        let is_allowed = match method {
+            APPROVE_COMMAND => what.as_ref().is_some_and(may_run),
+            APPROVE_EDIT => rules.is_some(),
+            _ => false,
+        };
+        if is_allowed {
             return CodexOutcome::Result(json!({ "decision": "accept" }));
         }
         let (tool, declined) = match method {
             APPROVE_COMMAND => (ToolKind::Command, json!({ "decision": "decline" })),
-            "item/fileChange/requestApproval" => (ToolKind::Edit, json!({ "decision": "decline" })),
+            APPROVE_EDIT => (ToolKind::Edit, json!({ "decision": "decline" })),
             "item/permissions/requestApproval" => (ToolKind::Other, json!({ "permissions": {} })),
             "mcpServer/elicitation/request" => (ToolKind::Other, json!({ "action": "decline" })),
             _ => return CodexOutcome::Error { code: METHOD_NOT_FOUND, message: "not offered" },

@@ -27,6 +27,7 @@ use super::account::AccountAuth;
 use super::login;
 use super::program::{self, HomeInitLock, ProgramRun, check_program};
 use crate::agent::{Activity, Agent, AgentAssignment, AgentEnd, AgentResult, Usage};
+use crate::commands::{CommandPolicy, CommandRules};
 use crate::process::{GuardCommand, Wall};
 
 /// The name of this provider.
@@ -50,6 +51,8 @@ pub struct CodexSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// The permissions of Codex.
     pub access: CodexAccess,
+    /// The rules about its commands, if the settings list any.
+    pub commands: Option<CommandRules>,
     /// The path of Unstuck, which serves it the tools to ask, to report and to declare.
     pub own_tools: Option<PathBuf>,
     /// Further settings, each as `key=value` in TOML; MCP servers are configured here.
@@ -66,10 +69,13 @@ pub enum CodexAccess {
 }
 
 impl CodexAccess {
-    /// Returns the approval policy and the sandbox mode.
-    const fn approval_and_sandbox(self) -> (&'static str, &'static str) {
+    /// Returns the approval policy and the sandbox mode. If `asks`, Codex asks before each command
+    /// that does more than read.
+    const fn approval_and_sandbox(self, asks: bool) -> (&'static str, &'static str) {
         match self {
+            Self::Workspace if asks => ("untrusted", "workspace-write"),
             Self::Workspace => ("on-request", "workspace-write"),
+            Self::Full if asks => ("untrusted", "danger-full-access"),
             Self::Full => ("never", "danger-full-access"),
         }
     }
@@ -139,6 +145,7 @@ impl Agent for CodexCli {
             model: assignment.model,
             turns_max: assignment.limits.turns_max,
             access,
+            commands: self.settings.commands.as_ref().map(CommandPolicy::new),
             allowed_commands: assignment.allowed_commands,
             zone: TimeZone::system(),
         });

@@ -10,6 +10,7 @@ use super::CodexAccess;
 use super::wire::{
     ClientInfo, CodexInitialize, CodexNotification, CodexRequest, OpenThread, StartTurn, TextInput,
 };
+use crate::commands::CommandPolicy;
 
 /// The parameters of a session.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct CodexSessionParams {
     pub turns_max: Option<u32>,
     /// The permissions.
     pub access: CodexAccess,
+    /// The rules by which Codex's commands are decided; without them, its own permissions count.
+    pub commands: Option<CommandPolicy>,
     /// Exact commands that are allowed in addition to the permissions.
     pub allowed_commands: BTreeSet<String>,
     /// The operator's time zone, in which Codex reports times.
@@ -56,7 +59,7 @@ pub(super) fn build_initialized() -> Vec<u8> {
 impl CodexSessionParams {
     /// Builds the request for a new conversation, or for resuming `thread`.
     pub(super) fn build_open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
-        let (approval_policy, sandbox) = self.access.approval_and_sandbox();
+        let (approval_policy, sandbox) = self.access.approval_and_sandbox(self.commands.is_some());
         let params = OpenThread {
             thread_id: thread,
             exclude_turns: thread.map(|_| true),

@@ -108,8 +108,8 @@ impl CodexSession {
         match (&message.method, message.id) {
             (Some(method), Some(id)) => {
                 let params = message.params.and_then(parse_raw::<CodexParams<'_>>);
-                let allowed = &self.params.allowed_commands;
-                let outcome = self.approvals.decide_request(method, params, allowed);
+                let rules = (&self.params.allowed_commands, self.params.commands.as_ref());
+                let outcome = self.approvals.decide_request(method, params, rules);
                 reply.extend(serialize_line(&CodexResponse { id, outcome }));
             }
             (Some(method), None) => {

@@ -96,6 +96,7 @@ impl Stage {
         base_url: Option<String>,
     ) -> codex_cli::CodexSettings {
         codex_cli::CodexSettings {
+            commands: None,
             program: program.to_owned(),
             guard: guard(),
             account: key("OPENAI_API_KEY"),

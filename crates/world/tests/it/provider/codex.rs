@@ -32,6 +32,7 @@ impl Read {
 
 fn order() -> CodexSessionParams {
     CodexSessionParams {
+        commands: None,
         directory: "/repo".into(),
         prompt: "do it".to_owned(),
         thread: None,
