@@ -180,6 +180,9 @@ impl ProblemText<'_> {
                     return Some(self.describe_guarded());
                 }
                 let account = asked.account.and_then(name_in_sentence);
+                // Each repair may have led to another error.
+                let counts_repairs = asked.work == Work::Job
+                    && matches!(asked.reason, Reason::AttemptsUsedUp { .. });
                 let about = Obstacle {
                     account: account.as_deref(),
                     what: asked.what,
@@ -195,7 +198,7 @@ impl ProblemText<'_> {
                     expired_certificate: asked.expired_certificate,
                     phase: asked.phase,
                     work: Some(asked.work),
-                    again: asked.reason.is_repeated(),
+                    again: asked.reason.is_repeated() && !counts_repairs,
                 };
                 let said = describe_obstacle(code, &about);
                 Some(if asked.risk == Risk::Never { format!("{said} {NEVER}") } else { said })

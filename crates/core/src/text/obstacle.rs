@@ -189,7 +189,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return describe_expired_certificate(about);
         }
         Code::ToolConfig => {
-            return named("a program that the work needs does not accept its settings");
+            return named("a program does not accept its settings, its arguments or a file that it was given");
         }
         Code::PreconditionMissing if about.check_ended.is_some() => {
             let ended = about.check_ended.unwrap_or_default();
@@ -432,7 +432,7 @@ pub const fn failure_phrase(code: Code, again: bool) -> &'static str {
         Code::ToolCrash => "a program it needs crashed",
         Code::ToolQuota => "an account had reached its limit",
         Code::ToolMissing => "a program it needs was not installed",
-        Code::ToolConfig => "a program it needs did not accept its settings",
+        Code::ToolConfig => "a program did not accept its settings, its arguments or a file",
         Code::PreconditionMissing => "something it needs was not there",
         Code::BudgetExhausted => "the budget had no room for the next step",
         Code::PreconditionInput => "it needs an answer from you",

@@ -23,8 +23,8 @@ const LOGS_KEPT: usize = 20;
 const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Maximum duration of the check.
 const CHECK_MAX: Duration = Duration::from_mins(1);
-/// The prefix of the failure that was said to be fixed.
-const STILL: &str = "it was said to be mended and still does not work: ";
+/// The rest of the line above a failure that was said to be fixed, after the check's command.
+const STILL: &str = " still fails (the check of this job). Before, the script said:";
 
 /// A job's login check and logs.
 #[derive(Debug, Default)]
@@ -102,10 +102,11 @@ pub(super) async fn run_login_check(
 }
 
 /// Returns the same failure once more, so that the operator is asked the same question.
-pub(super) fn repeat_failure(fault: &Arc<Fault>) -> EffectOutcome {
+pub(super) fn repeat_failure(fault: &Arc<Fault>, check: &[OsString]) -> EffectOutcome {
     let mut fault = Fault::clone(fault);
-    if !fault.message.starts_with(STILL) {
-        fault.message = format!("{STILL}{}", fault.message);
+    if !fault.message.lines().next().is_some_and(|line| line.ends_with(STILL)) {
+        let words: Vec<_> = check.iter().map(|word| word.to_string_lossy()).collect();
+        fault.message = format!("`{}`{STILL}\n{}", words.join(" "), fault.message);
     }
     failed_outcome(fault)
 }

@@ -248,7 +248,7 @@ impl ScriptContext {
         match passed {
             _ if stop.is_cancelled() => Some(None),
             Ok(true) => None,
-            Ok(false) => Some(Some(job_options::repeat_failure(fault))),
+            Ok(false) => Some(Some(job_options::repeat_failure(fault, command))),
             Err(fault) => Some(Some(failed_outcome(redact_fault(&self.script.redactor, &fault)))),
         }
     }

@@ -171,7 +171,7 @@ impl BrokenPart {
 /// task to write it.
 pub(super) fn find_missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
     if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
-        return Some(find_not_found(output).unwrap_or_else(|| first_word(command)));
+        return Some(find_not_found(output).unwrap_or_else(|| name_unfound(command)));
     }
     let words: Vec<&str> = command.split_whitespace().collect();
     let modules = words.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
@@ -195,8 +195,12 @@ fn find_not_found(output: &str) -> Option<String> {
     Some(before.rsplit(": ").next().unwrap_or(before).to_owned())
 }
 
-fn first_word(command: &str) -> String {
-    command.split_whitespace().next().unwrap_or(command).to_owned()
+/// Returns the program of a command; the whole command, if it could be one of several.
+fn name_unfound(command: &str) -> String {
+    match &list_programs(command)[..] {
+        [words] => words.first().map_or(command, String::as_str).to_owned(),
+        _ => command.to_owned(),
+    }
 }
 
 /// Returns the files of the project that a command runs by itself: programs with a path, and the

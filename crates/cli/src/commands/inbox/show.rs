@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::fault::Code;
+use unstuck_core::question::Evidence;
 use unstuck_store::tables::{QuestionStatus, TaskRow};
 use unstuck_world::workspace::{self, Workspace, WorkspaceKey};
 
@@ -201,6 +202,13 @@ pub(super) async fn show_change(
     let first = row.tasks.first().and_then(|id| tasks.get(id));
     let task = first.ok_or(InboxError::NoChange { question })?;
     let patch = match load_patch(inbox, task).await {
+        // A repair that is proposed has left its worktree.
+        Err(CliError::Fault(fault))
+            if fault.code() == Code::PreconditionMissing
+                && proposed_branch(&row.evidence).is_some() =>
+        {
+            load_proposal(inbox, proposed_branch(&row.evidence).unwrap_or_default()).await?
+        }
         // The task has no worktree, such as a command of `exec`.
         Err(CliError::Fault(fault))
             if fault.code() == Code::PreconditionMissing && row.evidence.diff.is_none() =>
@@ -217,6 +225,21 @@ pub(super) async fn show_change(
         return Err(InboxError::NoChange { question }.into());
     }
     Ok(())
+}
+
+/// Returns the branch of a proposed repair, which the evidence compares with the checkout.
+fn proposed_branch(evidence: &Evidence) -> Option<&str> {
+    let diff = evidence.diff.as_ref()?;
+    diff.whole.strip_prefix("git diff HEAD...")
+}
+
+async fn load_proposal(inbox: &InboxContext<'_>, branch: &str) -> Result<Vec<u8>, CliError> {
+    let repository = workspace::ProjectRepository::open("git", inbox.project.root()).await?;
+    let git = repository.git();
+    let (head, made) = (git.resolve_head().await?, git.resolve_commit(branch).await?);
+    let Some(made) = made else { return Ok(Vec::new()) };
+    let base = git.find_merge_base(&head, &made).await?.unwrap_or(head);
+    Ok(git.create_patch(&base, &made).await?)
 }
 
 async fn load_patch(inbox: &InboxContext<'_>, task: &TaskRow) -> Result<Vec<u8>, CliError> {

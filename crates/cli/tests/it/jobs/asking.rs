@@ -78,7 +78,7 @@ fn a_login_is_proved_before_the_script_runs_again() {
     let open = stage.unstuck(&["inbox", "list", "--json"]).output().unwrap();
     let open: serde_json::Value = serde_json::from_slice(&open.stdout).unwrap();
     let open = open.to_string();
-    assert!(open.contains("still does not work"), "{open}");
+    assert!(open.contains("still fails (the check of this job)"), "{open}");
     assert!(open.contains(&first.signature), "the same failure again: {open}");
     fs::write(stage.path("up"), "").unwrap();
     let answered =

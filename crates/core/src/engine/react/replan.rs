@@ -143,11 +143,31 @@ pub(super) fn repair_or_ask(turn: &mut Transition<'_>, run: RunId, fault: &Arc<F
 /// out, a changed script might do the rest differently, or do it again.
 pub(in crate::engine) fn is_proposal_only(turn: &Transition<'_>, task: &Task) -> bool {
     let Some(job) = task.spec.job else { return false };
+    job.propose_only || has_acted(turn, task) && !job.repair_after_mutation
+}
+
+/// Returns whether an action of this firing was applied or left out.
+fn has_acted(turn: &Transition<'_>, task: &Task) -> bool {
     let is_settled = |mutation: &Mutation| {
         matches!(mutation.state, MutationState::Applied { .. } | MutationState::Skipped)
     };
-    let settled = task.ledger.iter().any(|id| turn.state.mutation(*id).is_some_and(is_settled));
-    job.propose_only || settled && !job.repair_after_mutation
+    task.ledger.iter().any(|id| turn.state.mutation(*id).is_some_and(is_settled))
+}
+
+/// Returns why a repair waits on a branch, as a sentence after a space; nothing if the settings only
+/// let repairs be proposed.
+fn explain_proposal(turn: &Transition<'_>, task: &Task) -> &'static str {
+    match task.spec.job {
+        Some(job) if job.propose_only => "",
+        _ if is_proposal_only(turn, task) => {
+            " It is not applied because the script has already asked for an action that cannot be \
+             undone, and a changed script may do the rest differently."
+        }
+        _ => {
+            " It is not applied because you have changes of your own in the same files, or your \
+             branch has moved: commit or stash them before you merge."
+        }
+    }
 }
 
 /// Asks the operator about a repair that waits on `branch`. The script runs again once the operator
@@ -155,11 +175,12 @@ pub(in crate::engine) fn is_proposal_only(turn: &Transition<'_>, task: &Task) ->
 pub(in crate::engine) fn propose_repair(turn: &mut Transition<'_>, run: RunId, branch: &str) {
     let Some(task) = turn.task_of_run(run) else { return };
     let source = format!("repair:{}", task.spec.name);
-    let (task, build) = (task.id, task.build);
     let message = format!(
-        "a repair is ready on the branch {branch}; take it over, for example with \
-         `git merge {branch}`, and then choose \u{201c}I have fixed it, try again\u{201d}"
+        "A repair is ready on the branch {branch}.{} Take it over, for example with \
+         `git merge {branch}`, and then choose \u{201c}I have fixed it, try again\u{201d}.",
+        explain_proposal(turn, task)
     );
+    let (task, build) = (task.id, task.build);
     let fault = Fault::precondition_input(source, message, Input::default());
     let fault = Arc::new(Fault::with_cause(fault, branch));
     record_fault(turn, run, &fault, None, true);
