@@ -72,7 +72,7 @@ async fn keep_red_check(
     wanted: BaselineRequirement<'_>,
     workspace: &Workspace,
 ) -> Result<BaselineCheck, Fault> {
-    let root = workspace.directory();
+    let root = &*workspace.project_folder();
     let command = check.command;
     if let Some(fault) = find_broken_fault(check, &red, wanted, root) {
         return Err(fault);

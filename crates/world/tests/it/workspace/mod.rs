@@ -10,6 +10,7 @@ mod leftover;
 mod own_code;
 mod preparing;
 mod refusing;
+mod sub_folder;
 mod taking_back;
 
 use unstuck_core::fault::Fault;
