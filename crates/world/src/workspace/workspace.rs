@@ -126,6 +126,7 @@ impl Workspace {
     /// Saves the changes of a run under `refs/unstuck/attempts/<run>`; returns `None` if there are
     /// none. Touches neither the operator's index nor the agent's.
     pub async fn save_attempt(&self, run: RunId, now: Time) -> Result<Option<Oid>, Fault> {
+        self.dissolve_repositories(run).await?;
         let base = self.resolve_base().await?;
         let tree = self.write_tree(&self.list_changes().await?).await?;
         let own = self.import_head(&base).await?;

@@ -7,6 +7,7 @@ mod fencing;
 mod killed;
 mod landing;
 mod leftover;
+mod nested;
 mod own_code;
 mod preparing;
 mod refusing;
