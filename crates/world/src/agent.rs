@@ -66,8 +66,10 @@ pub trait Agent: Send + Sync {
 /// The input of an agent for one attempt.
 #[derive(Clone, Debug)]
 pub struct AgentAssignment {
-    /// The worktree that the agent works in.
+    /// The folder that the agent starts in: the worktree, or the folder of the project in it.
     pub directory: PathBuf,
+    /// The root of the worktree.
+    pub worktree: PathBuf,
     /// The lock file that is held as long as one of the agent's processes lives.
     pub lock: PathBuf,
     /// The whole prompt.
@@ -86,6 +88,13 @@ pub struct AgentAssignment {
     pub allowed_commands: BTreeSet<String>,
     /// The limits of the attempt.
     pub limits: AttemptLimits,
+}
+
+impl AgentAssignment {
+    /// Returns the worktree, if the agent starts in a folder of it.
+    pub(crate) fn worktree_above(&self) -> Option<&Path> {
+        Some(&*self.worktree).filter(|root| *root != self.directory)
+    }
 }
 
 /// The limits of one attempt.

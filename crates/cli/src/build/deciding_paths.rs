@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use unstuck_world::scope::place_patterns;
+
 use super::test_paths::escape_glob;
 use crate::settings::{FILE, JOBS_FOLDER};
 
@@ -53,6 +55,18 @@ pub(super) fn find_deciding_paths(root: &Path) -> DecidingPaths {
             "" => "*.md".to_owned(),
             folder => format!("{folder}/*.md"),
         }));
+    }
+    found
+}
+
+/// Returns the deciding paths of the repository at `checkout`, with those of the project in its `folder`.
+pub(super) fn find_repository_deciding_paths(checkout: &Path, folder: &Path) -> DecidingPaths {
+    let mut found = find_deciding_paths(checkout);
+    if !folder.as_os_str().is_empty() {
+        let own = find_deciding_paths(&checkout.join(folder));
+        found.globs.extend(place_patterns(folder, &own.globs));
+        let names = own.names.iter().map(|name| folder.join(name));
+        found.names.extend(names.filter_map(|name| name.to_str().map(str::to_owned)));
     }
     found
 }

@@ -41,6 +41,10 @@ pub(crate) struct WorkerFactory<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) policy: &'a Arc<Policy>,
     pub(crate) root: &'a Path,
+    /// The root of the operator's working tree: the root of the project, or a folder above it.
+    pub(crate) checkout: &'a Path,
+    /// The folder of the project in its repository; empty at the root.
+    pub(crate) folder: &'a Path,
     /// The folder in which agents of this project keep their own state.
     pub(crate) homes: PathBuf,
     pub(crate) guard: &'a GuardCommand,

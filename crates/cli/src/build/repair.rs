@@ -7,7 +7,7 @@ use unstuck_core::plan::{JobSpec, ScopeSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
 use unstuck_runner::build::{BuildSettings, TaskGates, TaskSettings};
 use unstuck_runner::repair::RepairSettings;
-use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules};
+use unstuck_world::scope::{PathScope, ScopeMode, ScopeRules, place_patterns};
 use unstuck_world::validate::{BaselineMode, GateChecks};
 use unstuck_world::workspace;
 
@@ -139,13 +139,15 @@ fn repair_task_settings(
         ..spec.clone()
     };
     let rules = ScopeRules {
+        folder: agents.folder.to_owned(),
         mode: ScopeMode::Strict,
         allowed: wanted.scope.clone(),
         forbidden: settings.scope.forbidden.iter().chain(&forbidden).cloned().collect(),
         ..ScopeRules::default()
     };
     let checks = |gate, commands: &[String]| {
-        let checks = GateChecks::new(gate, commands, &settings.validate.protect);
+        let protect = place_patterns(agents.folder, &settings.validate.protect);
+        let checks = GateChecks::new(gate, commands, &protect);
         checks
             .map(GateChecks::with_firm_protection)
             .map_err(|bad| bad_glob_error("validate.protect", &bad))

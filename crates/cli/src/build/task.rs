@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unstuck_core::fault::{CheckStage, Code};
@@ -11,10 +11,12 @@ use unstuck_core::policy::Overrides;
 use unstuck_runner::build::{TaskGates, TaskSettings, TaskWorker};
 use unstuck_world::agent::AttemptLimits;
 use unstuck_world::provider::prices::Prices;
-use unstuck_world::scope::{self, BadPattern, PathScope, ScopeRules};
+use unstuck_world::scope::{
+    self, BadPattern, PathScope, ScopeRules, place_patterns, resolve_in_folder,
+};
 use unstuck_world::validate::{BaselineMode, GateChecks, MissingDefinitions, find_defining_files};
 
-use super::deciding_paths::find_deciding_paths;
+use super::deciding_paths::find_repository_deciding_paths;
 use super::provider::WorkerFactory;
 use crate::error::CliError;
 use crate::problem::InputProblem;
@@ -85,12 +87,16 @@ pub(crate) fn task_settings(
     // The checks restore the settings file if there are checks and a file.
     let is_put_back = !pre_commit.is_empty() && agents.root.join(FILE).is_file();
     let checks = |gate, commands: &[String]| {
-        let checks = GateChecks::new(gate, commands, &validate.protect)
+        let protect = place_patterns(agents.folder, &validate.protect);
+        let checks = GateChecks::new(gate, commands, &protect)
             .map_err(|bad| bad_glob_error("validate.protect", &bad))?;
         let mut defining = find_defining_files(agents.root, commands);
         defining.push(FILE.into());
         let replacing = MissingDefinitions::find(agents.root, commands).replacing;
-        Ok::<_, CliError>(checks.with_definitions(defining, replacing))
+        let placed = |files: Vec<PathBuf>| {
+            files.iter().filter_map(|file| resolve_in_folder(agents.folder, file)).collect()
+        };
+        Ok::<_, CliError>(checks.with_definitions(placed(defining), placed(replacing)))
     };
     Ok(TaskSettings {
         egress: agents.agent_egress(agents.provider_for(spec)?),
@@ -113,7 +119,7 @@ pub(crate) fn task_settings(
                 BaselineSetting::Compare => BaselineMode::Compare,
             },
         },
-        brief: compose_brief(settings, spec, &allowed, agents.root, &worker),
+        brief: compose_brief(agents, spec, &allowed, &worker),
         worker,
         model,
     })
@@ -127,15 +133,18 @@ fn task_scope(
 ) -> Result<PathScope, CliError> {
     let own = &agents.settings.scope;
     let validate = &agents.settings.validate;
-    let deciding = find_deciding_paths(agents.root);
-    let asked_about = deciding.globs.into_iter().filter(|path| !(is_put_back && path == FILE));
+    let deciding = find_repository_deciding_paths(agents.checkout, agents.folder);
+    let own_settings = place_patterns(agents.folder, &[FILE.to_owned()]);
+    let asked_about =
+        deciding.globs.into_iter().filter(|path| !(is_put_back && own_settings.contains(path)));
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
     let checks = [pre_commit, &validate.pre_push, &validate.pre_pr].map(Vec::as_slice).concat();
     // A new file that changes how a check runs could make it green.
     let missing = MissingDefinitions::find(agents.root, &checks).additional.into_iter();
     let missing = missing.filter_map(|file| file.into_os_string().into_string().ok());
-    let missing: Vec<String> = missing.collect();
+    let missing = place_patterns(agents.folder, &missing.collect::<Vec<_>>());
     let rules = ScopeRules {
+        folder: agents.folder.to_owned(),
         mode: match own.mode {
             ScopeModeSetting::Strict => scope::ScopeMode::Strict,
             ScopeModeSetting::Ask => scope::ScopeMode::Ask,
@@ -154,13 +163,20 @@ fn task_scope(
 
 /// Returns the part of the prompt beside the goal: the scope, the checks and the operator's own instructions.
 fn compose_brief(
-    settings: &Settings,
+    agents: &WorkerFactory<'_>,
     spec: &TaskSpec,
     allowed: &[String],
-    root: &Path,
     worker: &TaskWorker,
 ) -> String {
+    let WorkerFactory { settings, root, folder, .. } = agents;
     let mut parts = Vec::new();
+    if !folder.as_os_str().is_empty() {
+        parts.push(format!(
+            "The project is the folder `{}` of its repository. You start there, the checks run there, \
+             and the paths below are relative to it.",
+            folder.display()
+        ));
+    }
     if !spec.brief.trim().is_empty() && spec.brief.trim() != spec.goal.trim() {
         parts.push(spec.brief.trim().to_owned());
     }

@@ -36,6 +36,8 @@ pub const KEPT_BASE: &str = "validate:base:kept";
 pub const BROKEN_BASE: &str = "validate:base:broken";
 /// The source of a repository hook to which the sandbox denied access.
 pub const KEPT_HOOK: &str = "hook:kept";
+/// The source of a repository hook that did not find a program.
+pub const BROKEN_HOOK: &str = "hook:program";
 /// The source of work in a place that no commit covers.
 pub const MISPLACED_WORK: &str = "workspace:elsewhere";
 /// The common prefix of sources of checks on the baseline.
@@ -373,7 +375,10 @@ fn compute_signature(kind: &Kind, source: &str, message: &str) -> Signature {
             Signature::from_parts(code, place, &[&context.what])
         }
         Kind::PreconditionMissing(context)
-            if matches!(place, SETUP | SLOW_BASE | KEPT_BASE | BROKEN_BASE | KEPT_HOOK) =>
+            if matches!(
+                place,
+                SETUP | SLOW_BASE | KEPT_BASE | BROKEN_BASE | KEPT_HOOK | BROKEN_HOOK
+            ) =>
         {
             Signature::from_parts(code, place, &[&context.what])
         }

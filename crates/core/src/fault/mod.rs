@@ -15,8 +15,8 @@ pub use context::{
     Permission, Provider, RateLimit, Repeated, Timeout, Tool, Validation,
 };
 pub use fault::{
-    BROKEN_BASE, CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE, KEPT_HOOK,
-    MISPLACED_WORK, OF_AGENT, SLOW_BASE,
+    BROKEN_BASE, BROKEN_HOOK, CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE,
+    KEPT_HOOK, MISPLACED_WORK, OF_AGENT, SLOW_BASE,
 };
 pub use page::{page, render_facts};
 

@@ -214,7 +214,7 @@ impl<'a> AgentFollower<'a> {
 
     /// Notes a path that the sandbox closed to a command of the agent, once for each path.
     async fn note_denied_path(&mut self, output: &str) {
-        let Some(denied) = self.wall.find_denied(output, self.workspace.directory()) else {
+        let Some(denied) = self.wall.find_denied(output, &self.workspace.project_folder()) else {
             return;
         };
         if self.denied.len() < DENIED_PATHS_MAX && self.denied.insert(denied.path.clone()) {

@@ -99,7 +99,8 @@ impl BuildContext {
             self.further_rules(),
         );
         let assignment = AgentAssignment {
-            directory: workspace.directory().to_owned(),
+            directory: workspace.project_folder(),
+            worktree: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
             prompt: self.settings.redactor.redact_text(&prompt).into_owned(),
             thread: self.find_resumed_thread(order, start).await,

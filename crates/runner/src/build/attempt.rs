@@ -127,6 +127,7 @@ impl BuildContext {
         if let Some(content) = &content {
             workspace.restore_content(content, order.effect.run, self.clock.now()).await?;
         }
+        self.dissolve_repositories(order, &workspace).await?;
         if matches!(end, AgentEnd::Finished { .. }) {
             self.restore_test_written_files(order, start, &actions, &workspace).await?;
             let set_aside = workspace.set_aside_ignored(order.effect.run).await?;
@@ -285,6 +286,25 @@ impl BuildContext {
         };
         let worktree = workspace.directory().to_string_lossy();
         Ok(Approach::from_attempt(&change, actions, said.as_deref(), &worktree))
+    }
+
+    /// Makes the files of repositories that the agent made ordinary files of the work, and reports it.
+    async fn dissolve_repositories(
+        &self,
+        order: &EffectRequest,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let root = self.settings.project.root();
+        for repository in workspace.dissolve_repositories(order.effect.run).await? {
+            let text = format!(
+                "The agent made a git repository in {}. Its files are part of the work, and its .git \
+                 is kept as {}.",
+                repository.path.display(),
+                repository.kept.strip_prefix(root).unwrap_or(&repository.kept).display()
+            );
+            self.send_remark(order, &text).await;
+        }
+        Ok(())
     }
 
     /// Restores the files that an agent's own test runs wrote: tracked files that checks are known to

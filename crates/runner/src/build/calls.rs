@@ -113,7 +113,7 @@ impl BuildContext {
             }
         }
         let fence = ActionFence::new(reach, &shell.wall, egress);
-        let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "");
+        let mut launch = Launch::new(shell.guard, shell.lock, workspace.project_folder(), "");
         launch.inherits_environment = shell.inherits_environment;
         launch.environment = shell.environment;
         launch.wall = shell.wall;
@@ -186,7 +186,8 @@ impl BuildContext {
         }
         let workspace = self.open_workspace(order).await?;
         let changed = workspace.list_paths_changed_by_build().await?;
-        let run = find_changed_code(workspace.directory(), &lines, &changed);
+        let folder = self.settings.project.folder();
+        let run = find_changed_code(workspace.directory(), folder, &lines, &changed);
         if run.is_empty() {
             return Ok(None);
         }

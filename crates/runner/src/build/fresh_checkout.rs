@@ -83,11 +83,13 @@ impl BuildContext {
         let mut shell = workspace.confine_shell(&shell);
         // Node looks for packages in all parent folders, which contain the operator's own.
         if self.settings.setup.iter().any(|command| installs_node_packages(command)) {
-            shell.wall.hidden.push(self.settings.project.root().join("node_modules"));
+            let project = &self.settings.project;
+            let above = [project.root(), project.checkout()];
+            shell.wall.hidden.extend(above.map(|folder| folder.join("node_modules")));
         }
         let known = self.baselines.find_baseline(fresh.build, &task.gates);
         let checked =
-            checks.run_once_in_folder(workspace.directory(), known.as_deref(), &shell).await;
+            checks.run_once_in_folder(&workspace.project_folder(), known.as_deref(), &shell).await;
         checked.map_err(|fault| explain_refused_hosts(fault, egress.as_ref()))
     }
 

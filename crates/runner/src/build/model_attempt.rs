@@ -89,6 +89,7 @@ impl BuildContext {
             CommandEnvironment::from_variables(all.iter().cloned(), also, shims.folder());
         let toolbox = Toolbox::new(ToolContext {
             root: workspace.directory().to_owned(),
+            folder: settings.project.folder().to_owned(),
             scope: task.scope.clone(),
             commands: CommandPolicy::new(&worker.commands).with_permitted(allowed),
             guard: settings.guard.clone(),

@@ -71,7 +71,9 @@ impl BuildContext {
         });
         let others = tasks.iter().filter(|task| task.id != order.effect.task);
         let files = others.filter_map(|task| task.spec.file.clone()).map(PathBuf::from);
-        files.chain(own.filter(|_| !is_working)).collect()
+        let folder = self.settings.project.folder();
+        let files = files.chain(own.filter(|_| !is_working));
+        files.map(|file| folder.join(file)).collect()
     }
 }
 

@@ -63,6 +63,7 @@ pub(crate) async fn work(
     });
     let assignment = AgentAssignment {
         directory: root.join("work"),
+        worktree: root.join("work"),
         lock: root.join("lock"),
         prompt: PROMPT.to_owned(),
         thread: None,

@@ -31,6 +31,8 @@ pub struct GitLayout {
     pub bare: bool,
     /// `true` if the history is cut off.
     pub shallow: bool,
+    /// The folder of the client within the working tree; empty at its root.
+    pub folder: PathBuf,
 }
 
 impl Git {
@@ -54,11 +56,11 @@ impl Git {
         let call = self.call(GitAction::Look).args(["rev-parse", "--path-format=absolute"]);
         let done = call
             .args(["--git-dir", "--git-common-dir"])
-            .args(["--is-bare-repository", "--is-shallow-repository"])
+            .args(["--is-bare-repository", "--is-shallow-repository", "--show-prefix"])
             .run()
             .await?;
         let lines: Vec<&[u8]> = done.stdout.split(|byte| *byte == b'\n').collect();
-        let [git_dir, common_dir, bare, shallow, ..] = lines.as_slice() else {
+        let [git_dir, common_dir, bare, shallow, folder, ..] = lines.as_slice() else {
             return Err(self.unreadable_fault(GitAction::Look));
         };
         let path = |line: &[u8]| PathBuf::from(OsString::from_vec(line.to_vec()));
@@ -67,6 +69,7 @@ impl Git {
             common_dir: path(common_dir),
             bare: *bare == b"true",
             shallow: *shallow == b"true",
+            folder: path(folder).components().collect(),
         })
     }
 

@@ -22,7 +22,16 @@ impl Git {
     /// Returns the submodules that `.gitmodules` of a commit, a branch or a tree lists.
     pub async fn list_submodules(&self, revision: &str) -> Result<Vec<Submodule>, Fault> {
         let blob = format!("{revision}:.gitmodules");
-        let paths = self.read_submodule_settings(&["--blob", &blob], ".path").await?;
+        self.read_submodules(&["--blob", &blob]).await
+    }
+
+    /// Returns the submodules that a file lists.
+    pub(crate) async fn list_submodules_in(&self, file: &Path) -> Result<Vec<Submodule>, Fault> {
+        self.read_submodules(&["--file", &file.to_string_lossy()]).await
+    }
+
+    async fn read_submodules(&self, source: &[&str]) -> Result<Vec<Submodule>, Fault> {
+        let paths = self.read_submodule_settings(source, ".path").await?;
         Ok(paths.into_iter().map(|(name, path)| Submodule { name, path }).collect())
     }
 

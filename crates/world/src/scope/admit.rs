@@ -69,6 +69,25 @@ impl PathScope {
     }
 }
 
+/// Returns the path that is meant by `path` in `folder`, without `.` and `..`; `None` if it is
+/// absolute or leads out of the folder that `folder` is relative to.
+pub fn resolve_in_folder(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let mut plain = folder.to_owned();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !plain.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(plain)
+}
+
 fn refusal_fault(path: &Path, why: &str) -> Fault {
     let what = path.display().to_string();
     Fault::permission_file_access(

@@ -9,7 +9,8 @@ mod patterns;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod scope;
 
-pub use admit::PathAccess;
+pub use admit::{PathAccess, resolve_in_folder};
 pub use patterns::BadPattern;
+pub use patterns::place_patterns;
 pub(crate) use patterns::{CaseMatching, PathPatterns};
 pub use scope::{PathScope, PathVerdict, ScopeMode, ScopeRules, ScopeVerdict};

@@ -59,9 +59,48 @@ impl PathPatterns {
     }
 }
 
+/// Returns patterns that are relative to `folder` as patterns from the root of the repository.
+pub fn place_patterns(folder: &Path, patterns: &[String]) -> Vec<String> {
+    patterns.iter().map(|pattern| place_pattern(folder, pattern)).collect()
+}
+
+fn place_pattern(folder: &Path, pattern: &str) -> String {
+    let mut folder = folder;
+    let mut pattern = pattern.trim_start_matches("./");
+    while let (Some(rest), Some(above)) = (pattern.strip_prefix("../"), folder.parent()) {
+        (folder, pattern) = (above, rest);
+    }
+    let folder = globset::escape(&folder.to_string_lossy());
+    match pattern {
+        pattern if folder.is_empty() => pattern.to_owned(),
+        "" | "." => folder,
+        pattern => format!("{folder}/{pattern}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_of_a_project_covers_paths_of_its_folder() {
+        let covers = |folder: &str, pattern: &str, path: &str| {
+            let placed = place_patterns(Path::new(folder), &[pattern.to_owned()]);
+            let patterns = PathPatterns::parse(&placed, CaseMatching::Matters).unwrap();
+            patterns.covers_path(Path::new(path))
+        };
+        assert!(covers("", "src/**", "src/a.rs"));
+        assert!(covers("packages/web", "src/**", "packages/web/src/a.rs"));
+        assert!(!covers("packages/web", "src/**", "src/a.rs"));
+        assert!(covers("packages/web", "./**/*.md", "packages/web/a/b.md"));
+        assert!(!covers("packages/web", "**", "packages/api/a"));
+        assert!(covers("packages/web", ".", "packages/web/a"));
+        assert!(covers("packages/web", "../api/**", "packages/api/a"));
+        assert!(covers("packages/web", "../../Makefile", "Makefile"));
+        assert!(!covers("", "../Makefile", "Makefile"));
+        assert!(covers("a[b]", "src", "a[b]/src/x"));
+        assert!(!covers("a[b]", "src", "ab/src/x"));
+    }
 
     #[test]
     fn a_pattern_covers_what_it_says_and_no_more() {

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Files, Permission};
 
-use super::patterns::{BadPattern, CaseMatching, PathPatterns};
+use super::patterns::{BadPattern, CaseMatching, PathPatterns, place_patterns};
 
 pub(super) const SOURCE: &str = "scope";
 
@@ -113,10 +113,13 @@ pub enum ScopeMode {
     Open,
 }
 
-/// The rules, as they are written in the settings.
+/// The rules. `allowed`, `forbidden` and `ask_first` are patterns of paths in `folder`, as they are
+/// written in the settings; all others begin at the root of the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScopeRules {
+    /// The folder of the project in its repository; empty at the root.
+    pub folder: PathBuf,
     /// The treatment of a change outside the allowed paths.
     pub mode: ScopeMode,
     /// Paths that may be changed; if empty, all that no other rule covers.
@@ -153,22 +156,24 @@ pub struct PathScope {
 impl PathScope {
     /// Parses the rules.
     pub fn new(rules: &ScopeRules) -> Result<Self, BadPattern> {
+        let placed = |patterns: &[String]| place_patterns(&rules.folder, patterns);
         let named = rules.allowed.iter().filter(|one| !one.starts_with('*')).cloned();
+        let named: Vec<String> = named.collect();
         Ok(Self {
             mode: rules.mode,
-            allowed: PathPatterns::parse(&rules.allowed, CaseMatching::Matters)?,
+            allowed: PathPatterns::parse(&placed(&rules.allowed), CaseMatching::Matters)?,
             allowed_parts: rules
                 .allowed
                 .iter()
                 .flat_map(|one| one.split('/'))
                 .map(str::to_owned)
                 .collect(),
-            forbidden: PathPatterns::parse(&rules.forbidden, CaseMatching::Folds)?,
-            ask_first: PathPatterns::parse(&rules.ask_first, CaseMatching::Folds)?,
+            forbidden: PathPatterns::parse(&placed(&rules.forbidden), CaseMatching::Folds)?,
+            ask_first: PathPatterns::parse(&placed(&rules.ask_first), CaseMatching::Folds)?,
             ask_unless_named: PathPatterns::parse(&rules.ask_unless_named, CaseMatching::Folds)?,
             ask_names: rules.ask_names.clone(),
             tell_first: PathPatterns::parse(&rules.tell_first, CaseMatching::Folds)?,
-            named: PathPatterns::parse(&named.collect::<Vec<_>>(), CaseMatching::Matters)?,
+            named: PathPatterns::parse(&placed(&named), CaseMatching::Matters)?,
         })
     }
 
@@ -253,6 +258,7 @@ mod tests {
     fn rules(mode: ScopeMode) -> ScopeRules {
         let list = |patterns: &[&str]| patterns.iter().map(|&one| one.to_owned()).collect();
         ScopeRules {
+            folder: PathBuf::new(),
             mode,
             allowed: list(&["src/**", "docs"]),
             forbidden: list(&["src/secret/**", "LICENSE"]),
@@ -279,6 +285,20 @@ mod tests {
         assert_eq!(standing(&[], "Jobs"), PathVerdict::Ask);
         assert_eq!(standing(&["jobs"], "jobs"), PathVerdict::Inside);
         assert_eq!(standing(&[], "jobs/run.sh"), PathVerdict::Inside);
+    }
+
+    #[test]
+    fn the_rules_of_a_project_in_a_folder_are_about_its_paths() {
+        let standing = |path: &str| {
+            let folder = PathBuf::from("web");
+            let scope = PathScope::new(&ScopeRules { folder, ..rules(ScopeMode::Strict) }).unwrap();
+            scope.judge_path(Path::new(path))
+        };
+        assert_eq!(standing("web/src/a.rs"), PathVerdict::Inside);
+        assert_eq!(standing("src/a.rs"), PathVerdict::Outside);
+        assert_eq!(standing("web/src/secret/key"), PathVerdict::Forbidden);
+        assert_eq!(standing("web/Cargo.toml"), PathVerdict::Ask);
+        assert_eq!(standing("Cargo.toml"), PathVerdict::Outside);
     }
 
     // T4.24: forbidden is told from outside, and paths that are allowed or to be asked about stay

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::commands::list_programs;
+use crate::scope::resolve_in_folder;
 
 /// The files that define the targets of build tools.
 const RECIPES: &[(&str, &[&str])] = &[
@@ -22,11 +23,16 @@ const RECIPES: &[(&str, &[&str])] = &[
 const FILES_MAX: usize = 64;
 const BYTES_MAX: u64 = 256 * 1_024;
 
-/// Returns those of the `changed` files that these shell lines run, directly or through a file that
-/// they name.
-pub fn find_changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+/// Returns those of the `changed` files of the worktree at `root` that these shell lines run in its
+/// folder `folder`, directly or through a file that they name.
+pub fn find_changed_code(
+    root: &Path,
+    folder: &Path,
+    lines: &[&str],
+    changed: &BTreeSet<PathBuf>,
+) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> =
-        lines.iter().flat_map(|line| find_line_files(root, line)).collect();
+        lines.iter().flat_map(|line| find_line_files(root, folder, line)).collect();
     let mut seen = BTreeSet::new();
     while let Some(file) = open.pop() {
         if seen.len() >= FILES_MAX || !seen.insert(file.clone()) {
@@ -36,18 +42,19 @@ pub fn find_changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf
         if fs::metadata(&path).is_ok_and(|file| file.len() <= BYTES_MAX)
             && let Ok(text) = fs::read_to_string(&path)
         {
-            let folder = file.parent().unwrap_or(Path::new(""));
-            open.extend(find_named_files(root, folder, &text));
+            let beside = file.parent().unwrap_or(Path::new(""));
+            open.extend(find_named_files(root, [folder, beside], &text));
         }
     }
     changed.iter().filter(|path| seen.contains(*path)).cloned().collect()
 }
 
 /// Returns the files of the project that a shell line runs or names.
-fn find_line_files(root: &Path, line: &str) -> Vec<PathBuf> {
+fn find_line_files(root: &Path, start: &Path, line: &str) -> Vec<PathBuf> {
     let folder = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
-    let folder = Path::new(folder.map_or("", |(folder, _)| folder.trim_matches(['\'', '"'])));
-    let mut found = find_named_files(root, folder, line);
+    let folder = folder.map_or("", |(folder, _)| folder.trim_matches(['\'', '"']));
+    let folder = resolve_in_folder(start, Path::new(folder)).unwrap_or_else(|| start.to_owned());
+    let mut found = find_named_files(root, [start, &folder], line);
     for words in list_programs(line) {
         let Some(program) = words.first().and_then(|word| word.rsplit('/').next()) else {
             continue;
@@ -59,22 +66,23 @@ fn find_line_files(root: &Path, line: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the files of the project that a text names, relative to its root or to `folder`; a
-/// dotted name is also tried as a Python module.
-fn find_named_files(root: &Path, folder: &Path, text: &str) -> Vec<PathBuf> {
+/// Returns the files of the worktree that a text names, relative to one of these folders; a dotted
+/// name is also tried as a Python module.
+fn find_named_files(root: &Path, folders: [&Path; 2], text: &str) -> Vec<PathBuf> {
     let is_part = |c: char| c.is_alphanumeric() || "_-./+@".contains(c);
     let words: BTreeSet<&str> = text.split(|c| !is_part(c)).filter(|word| word.len() > 1).collect();
     let mut found = Vec::new();
     for word in words {
         let word = word.trim_start_matches("./").trim_end_matches('.');
-        if word.is_empty() || word.starts_with('/') || word.split('/').any(|part| part == "..") {
+        if word.is_empty() || word.starts_with('/') {
             continue;
         }
         let module = format!("{}.py", word.replace('.', "/"));
         let module = Path::new(&module);
         let places =
-            [Path::new(word).to_owned(), folder.join(word), module.to_owned(), folder.join(module)];
-        found.extend(places.into_iter().filter(|place| root.join(place).is_file()));
+            folders.iter().flat_map(|folder| [Path::new(word), module].map(|name| (folder, name)));
+        let places = places.filter_map(|(folder, name)| resolve_in_folder(folder, name));
+        found.extend(places.filter(|place| root.join(place).is_file()));
     }
     found
 }
@@ -98,10 +106,14 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let runs = |line: &str, changed: &[&str]| {
+        let runs_in = |start: &str, line: &str, changed: &[&str]| {
             let changed = changed.iter().map(PathBuf::from).collect();
-            !find_changed_code(folder.path(), &[line], &changed).is_empty()
+            !find_changed_code(folder.path(), Path::new(start), &[line], &changed).is_empty()
         };
+        assert!(runs_in("web", "./deploy 1", &["web/deploy"]));
+        assert!(runs_in("web", "sh ../deploy.sh 1", &["deploy.sh"]));
+        assert!(!runs_in("web", "sh deploy.sh 1", &["deploy.sh"]));
+        let runs = |line: &str, changed: &[&str]| runs_in("", line, changed);
         for (line, changed, expected) in [
             ("sh deploy.sh 1", "deploy.sh", true),
             ("./deploy.sh 1", "deploy.sh", true),

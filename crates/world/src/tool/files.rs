@@ -15,7 +15,7 @@ use super::output::{
 };
 use super::wish::{EditFile, ListFiles, ReadFile, SearchText, WriteFile};
 use crate::regular_file::read_regular;
-use crate::scope::{PathAccess, PathScope};
+use crate::scope::{PathAccess, PathScope, resolve_in_folder};
 
 /// Maximum size in bytes of a file that is read.
 const FILE_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
@@ -29,6 +29,8 @@ const BINARY_LOOK_BYTES: usize = 8 * 1_024;
 #[derive(Debug)]
 pub(super) struct WorktreeFiles {
     pub(super) root: PathBuf,
+    /// The folder that paths of the model are relative to.
+    pub(super) folder: PathBuf,
     pub(super) scope: PathScope,
 }
 
@@ -40,6 +42,10 @@ impl WorktreeFiles {
         path: &Path,
         access: PathAccess,
     ) -> Result<PathBuf, Box<Fault>> {
+        // What leads out of the worktree is refused below.
+        let resolved = resolve_in_folder(&self.folder, path);
+        let path =
+            resolved.as_deref().filter(|_| !self.folder.as_os_str().is_empty()).unwrap_or(path);
         if is_impossible_path(&self.root, path) {
             let name = path.display().to_string();
             return Err(mismatch_fault(
@@ -54,7 +60,7 @@ impl WorktreeFiles {
     pub(super) fn read_file(&self, ask: &ReadFile) -> Result<ToolOutput, Box<Fault>> {
         const TOOL: &str = "read_file";
         let path = self.admit_path(TOOL, &ask.path, PathAccess::Read)?;
-        let name = path.display().to_string();
+        let name = self.display_path(&path);
         let bytes = self.read_bytes(TOOL, &path)?;
         if is_binary(&bytes) {
             let size = bytes.len();
@@ -86,7 +92,7 @@ impl WorktreeFiles {
             return Err(bad_input_fault(TOOL, "that is too much for one file; write less of it"));
         }
         let path = self.admit_path(TOOL, &ask.path, PathAccess::Write)?;
-        let name = path.display().to_string();
+        let name = self.display_path(&path);
         let file = self.root.join(&path);
         // Opening a pipe would block until it has a reader.
         if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
@@ -104,7 +110,7 @@ impl WorktreeFiles {
             return Err(bad_input_fault(TOOL, "old has to be some text, and new another one"));
         }
         let path = self.admit_path(TOOL, &ask.path, PathAccess::Write)?;
-        let name = path.display().to_string();
+        let name = self.display_path(&path);
         let bytes = self.read_bytes(TOOL, &path)?;
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(mismatch_fault(TOOL, format!("{name} is no text"), &[&name, "text"]));
@@ -131,7 +137,7 @@ impl WorktreeFiles {
 
     /// Reads a file. Pipes and devices are refused.
     fn read_bytes(&self, tool: &str, path: &Path) -> Result<Vec<u8>, Box<Fault>> {
-        let name = path.display().to_string();
+        let name = self.display_path(&path);
         let fail = |error: std::io::Error| io_fault(tool, &name, &error);
         let file = self.root.join(path);
         let found = fs::metadata(&file).map_err(fail)?;
@@ -191,7 +197,7 @@ impl WorktreeFiles {
                 break;
             }
             let mark = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
-            names.push(format!("{}{mark}", path.display()));
+            names.push(format!("{}{mark}", self.display_path(path)));
         }
         if names.is_empty() {
             return Ok(ToolOutput::with_success("nothing is there, or git ignores it.".to_owned()));
@@ -213,7 +219,7 @@ impl WorktreeFiles {
         for entry in files.take(FILES_MAX) {
             let Ok(path) = entry.path().strip_prefix(&self.root) else { continue };
             if path.starts_with(&place) || place.as_os_str().is_empty() {
-                find_matches(entry.path(), path, &pattern, &mut hits);
+                find_matches(entry.path(), &self.display_path(path), &pattern, &mut hits);
             }
             if hits.len() > HITS_MAX {
                 hits.truncate(HITS_MAX);
@@ -228,10 +234,24 @@ impl WorktreeFiles {
         Ok(ToolOutput::with_success(shorten_text(&hits.join("\n"), SHOWN_BYTES_MAX)))
     }
 
+    /// Returns a path of the worktree as the model names it, relative to the folder of the project.
+    fn display_path(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.folder) {
+            Ok(inside) => inside.display().to_string(),
+            Err(_) => {
+                let above: PathBuf = self.folder.iter().map(|_| "..").collect();
+                above.join(path).display().to_string()
+            }
+        }
+    }
+
     /// Returns the path to look at, within the worktree; empty for the whole worktree.
     fn resolve_path(&self, tool: &str, path: Option<&Path>) -> Result<PathBuf, Box<Fault>> {
         let path = path.filter(|path| *path != Path::new(".") && !path.as_os_str().is_empty());
-        let Some(path) = path.filter(|path| *path != self.root) else { return Ok(PathBuf::new()) };
+        let Some(path) = path else { return Ok(self.folder.clone()) };
+        if path == self.root {
+            return Ok(PathBuf::new());
+        }
         let place = self.admit_path(tool, path, PathAccess::Read)?;
         if fs::symlink_metadata(self.root.join(&place)).is_err() {
             let name = place.display().to_string();
@@ -270,7 +290,7 @@ fn build_glob(root: &Path, glob: &str) -> Result<Gitignore, Box<Fault>> {
 }
 
 /// Adds the matching lines of a file to `hits`. Unreadable and binary files are skipped.
-fn find_matches(file: &Path, path: &Path, pattern: &Regex, hits: &mut Vec<String>) {
+fn find_matches(file: &Path, name: &str, pattern: &Regex, hits: &mut Vec<String>) {
     if fs::metadata(file).is_ok_and(|found| found.len() > FILE_BYTES_MAX) {
         return;
     }
@@ -284,7 +304,7 @@ fn find_matches(file: &Path, path: &Path, pattern: &Regex, hits: &mut Vec<String
         }
         if pattern.is_match(line) {
             let shown = &line[..line.len().min(LINE_BYTES_MAX)];
-            hits.push(format!("{}:{number}: {}", path.display(), String::from_utf8_lossy(shown)));
+            hits.push(format!("{name}:{number}: {}", String::from_utf8_lossy(shown)));
         }
     }
 }

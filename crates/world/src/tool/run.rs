@@ -34,6 +34,9 @@ const LABEL_BYTES_MAX: usize = 200;
 pub struct ToolContext {
     /// The root of the worktree.
     pub root: PathBuf,
+    /// The folder of the project in the worktree: commands start there, and paths are relative to
+    /// it.
+    pub folder: PathBuf,
     /// The scope of paths that the tools may access.
     pub scope: PathScope,
     /// The policy for commands.
@@ -113,7 +116,7 @@ impl CommandRunner {
         match (refused, shown.verdict.as_ref()) {
             (Some(refused), _) => Some(DeniedAccess::Host(refused)),
             (None, Some(fault)) => {
-                let at = (&self.0.command_wall(), &*self.0.root);
+                let at = (&self.0.command_wall(), &*self.0.root.join(&self.0.folder));
                 find_denied_access(fault, output, self.0.network, at)
             }
             (None, None) => None,
@@ -165,10 +168,10 @@ impl CommandRunner {
 
     fn build_launch(&self, ask: &RunCommand) -> Launch {
         let line = ["sh".into(), "-c".into(), OsString::from(&ask.command)];
-        let ToolContext { guard, lock, environment, network, root, timeout, .. } = &self.0;
+        let ToolContext { guard, lock, environment, network, root, folder, timeout, .. } = &self.0;
         let mut words = network.command_prefix().into_iter().chain(line);
         let program = words.next().unwrap_or_default();
-        let mut launch = Launch::new(guard.clone(), lock, root, program);
+        let mut launch = Launch::new(guard.clone(), lock, root.join(folder), program);
         launch.arguments = words.collect();
         launch.inherits_environment = false;
         launch.environment = environment.variables().to_vec();

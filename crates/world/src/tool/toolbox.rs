@@ -24,9 +24,8 @@ pub struct Toolbox {
 impl Toolbox {
     /// Creates the tools.
     pub fn new(means: ToolContext) -> Self {
-        let root = means.root.clone();
-        let scope = means.scope.clone();
-        Self { files: Arc::new(WorktreeFiles { root, scope }), runs: CommandRunner(means) }
+        let ToolContext { root, folder, scope, .. } = means.clone();
+        Self { files: Arc::new(WorktreeFiles { root, folder, scope }), runs: CommandRunner(means) }
     }
 
     /// Performs an action. A fault means that it was not performed, or not completed.

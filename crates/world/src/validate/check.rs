@@ -97,7 +97,7 @@ impl GateCheck<'_> {
     /// Runs the check, and once more when it is red, without what its runs have left in the
     /// worktree: a check that then passes is flaky, or passes only where it has not run before.
     pub(super) async fn run(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
-        let directory = workspace.directory();
+        let directory = &*workspace.project_folder();
         let red = match self.run_once(directory, shell).await {
             CheckOutcome::Red(red) => red,
             other => return other,
@@ -157,7 +157,7 @@ impl GateCheck<'_> {
     /// Runs the check on a change whose base is known to end in time. A check that hangs or crashes
     /// twice is red: the change made it so.
     pub(super) async fn run_on_change(self, workspace: &Workspace, shell: &Shell) -> CheckOutcome {
-        let directory = workspace.directory();
+        let directory = &*workspace.project_folder();
         let fault = match self.run(workspace, shell).await {
             CheckOutcome::Failed(fault) if break_off_status(&fault).is_some() => fault,
             // Without the change it needs no network.

@@ -162,6 +162,7 @@ impl GateChecks {
         let restored = self.restore_protected(workspace, held, run, now).await?;
         let mut seen = GateReport { restored, ..GateReport::default() };
         let shell = &workspace.confine_shell(shell);
+        let folder = workspace.project_folder();
         for check in self.list_checks() {
             let command = check.command.to_owned();
             let checked = if baseline.is_some() {
@@ -176,7 +177,7 @@ impl GateChecks {
                 }
                 CheckOutcome::Green(_) | CheckOutcome::Flaky => {
                     if let CheckOutcome::Green(passed) = &checked {
-                        let proof = (passed, workspace.directory());
+                        let proof = (passed, &*folder);
                         let weaker = baseline.and_then(|of| of.weaker_proof_fault(check, proof));
                         seen.proves_less.extend(weaker);
                         seen.tests_run.extend(passed.tests_run.map(|ran| (command.clone(), ran)));
@@ -245,7 +246,8 @@ impl GateChecks {
             if tests.is_empty() {
                 continue;
             }
-            let again = check.run_once(workspace.directory(), shell);
+            let folder = workspace.project_folder();
+            let again = check.run_once(&folder, shell);
             let again = workspace.run_without_files(&tests, again).await?;
             if let CheckOutcome::Red(still) = again
                 && red.is_none_or(|red| !still.failures.tests.is_disjoint(&red.failures.tests))
@@ -367,7 +369,7 @@ impl GateChecks {
     ) -> Result<Vec<PathBuf>, Fault> {
         let mut differing = Vec::new();
         for (manifest, script) in find_scripts_run(&self.commands) {
-            let path = PathBuf::from(manifest);
+            let path = workspace.locate(Path::new(manifest));
             if !changes.iter().any(|change| change.path == path) {
                 continue;
             }

@@ -18,9 +18,9 @@ use unstuck_core::time::Span;
 use super::baseline::{Baseline, BaselineCheck, BaselineMode};
 use super::check::{CheckFailure, CheckOutcome, GateCheck};
 use super::checks::GateChecks;
-use super::missing::{find_missing_package, is_known_tool, is_own_module, is_own_program};
+use super::missing::{find_missing_package, is_known_tool, is_own_module};
 use super::starting::BrokenPart;
-use crate::workspace::{Shell, Workspace};
+use crate::workspace::{Shell, Workspace, is_own_program};
 
 impl Baseline {
     /// Runs every check of these gates in a worktree that no agent has worked in yet. A check that
@@ -72,7 +72,7 @@ async fn keep_red_check(
     wanted: BaselineRequirement<'_>,
     workspace: &Workspace,
 ) -> Result<BaselineCheck, Fault> {
-    let root = workspace.directory();
+    let root = &*workspace.project_folder();
     let command = check.command;
     if let Some(fault) = find_broken_fault(check, &red, wanted, root) {
         return Err(fault);

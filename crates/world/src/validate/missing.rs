@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::workspace::INSTALLED;
+
 /// Files in which Python projects declare their packages.
 const PYTHON_FILES: [&str; 5] =
     ["pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "environment.yml"];
@@ -42,9 +44,6 @@ const TOOLS: [&str; 32] = [
     "dotnet", "eslint", "flake8", "go", "gradle", "jest", "mocha", "mvn", "mypy", "node", "nox",
     "npm", "npx", "phpunit", "pnpm", "prettier", "rspec", "ruff", "tox", "tsc", "vitest", "yarn",
 ];
-
-/// Folders that setup fills with programs.
-const INSTALLED: [&str; 5] = ["venv/", "node_modules/", "vendor/", ".tox/", ".nox/"];
 
 /// Messages of tools about packages that are not installed, for any project.
 const UNINSTALLED: [&str; 5] = [
@@ -94,19 +93,6 @@ pub(super) fn is_own_module(module: &str, root: &Path) -> bool {
         .iter()
         .flat_map(|folder| [folder.clone(), folder.join("src")])
         .any(|folder| folder.join(module).exists() || folder.join(&file).exists())
-}
-
-/// Returns whether a program is a file that the project at `root` has or is to have: a path in the project,
-/// except where setup installs programs, or the name of a file in a usual folder.
-pub(super) fn is_own_program(program: &str, root: &Path) -> bool {
-    if program.starts_with('/') {
-        return false;
-    }
-    if program.contains('/') {
-        let path = program.trim_start_matches("./");
-        return !INSTALLED.iter().any(|folder| path.contains(folder));
-    }
-    ["", "bin", "scripts", "tools"].iter().any(|folder| root.join(folder).join(program).is_file())
 }
 
 /// Parses `Error: Cannot find module 'express'` and

@@ -9,9 +9,9 @@ use std::path::Path;
 use serde_json::Value;
 use unstuck_core::nearest::find_nearest;
 
-use super::missing::is_own_program;
 use crate::commands::{base_name, list_programs};
 use crate::regular_file::{is_executable, read_regular};
+use crate::workspace::is_own_program;
 
 /// Exit codes of a shell for a program that does not exist, and for one that may not be executed.
 const NOT_FOUND: i32 = 127;

@@ -90,7 +90,20 @@ impl Workspace {
             self.git_dir.join("modules"),
         ]);
         wall.readable.extend(read_alternates(&common.join("objects")));
+        if self.project.checkout != self.project.root {
+            self.open_checkout(&mut wall);
+        }
         wall
+    }
+
+    /// Lets the operator's working tree be read if the project is a folder of it.
+    fn open_checkout(&self, wall: &mut Wall) {
+        let checkout = &self.project.checkout;
+        // A working tree that holds the home folder stays closed.
+        if std::env::home_dir().is_none_or(|home| !home.starts_with(checkout)) {
+            wall.hidden.push(checkout.join(FOLDER));
+            wall.readable.push(checkout.clone());
+        }
     }
 
     /// Returns a shell that runs commands in the sandbox of this workspace.

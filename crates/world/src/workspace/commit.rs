@@ -7,11 +7,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use unstuck_core::fault::{Fault, KEPT_HOOK, Validation};
+use unstuck_core::fault::{BROKEN_HOOK, Fault, KEPT_HOOK, Missing, Validation, text_rules};
 use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 use unstuck_core::time::Time;
 
 use super::changes::WorktreeContent;
+use super::ecosystem::is_own_program;
 use super::private::{read_plain_file, write_new_file};
 use super::shell::Shell;
 use super::state::io_fault;
@@ -221,6 +222,18 @@ impl Workspace {
                     };
                     let output = format!("{}\n[{}]", output.trim_end(), denied.render_sentence());
                     return Err(denied.to_fault(KEPT_HOOK, (&who, so), &output));
+                }
+                let missing =
+                    text_rules::find_missing_of_script(name, exit, &ended.output.to_bytes())
+                        .filter(|program| !is_own_program(program, &self.directory));
+                if let Some(missing) = missing {
+                    let what = format!("{missing}, which the {name} hook of your repository needs");
+                    let message = format!("the hook {name} cannot run here ({exit})\n{output}");
+                    return Err(Fault::precondition_missing(
+                        BROKEN_HOOK,
+                        message,
+                        Missing { what },
+                    ));
                 }
                 let message = format!("the hook {name} refused ({exit})");
                 let context = Validation { command: name.to_owned(), exit: Some(exit), output };

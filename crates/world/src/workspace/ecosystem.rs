@@ -211,6 +211,22 @@ fn is_requirements(path: &Path, name: &str, ending: &str) -> bool {
         && (name.contains("requirements") || folder.is_some_and(|folder| folder == "requirements"))
 }
 
+/// Folders that setup fills with programs.
+pub(crate) const INSTALLED: [&str; 5] = ["venv/", "node_modules/", "vendor/", ".tox/", ".nox/"];
+
+/// Returns whether a program is a file that the project at `root` has or is to have: a path in the project,
+/// except where setup installs programs, or the name of a file in a usual folder.
+pub(crate) fn is_own_program(program: &str, root: &Path) -> bool {
+    if program.starts_with('/') {
+        return false;
+    }
+    if program.contains('/') {
+        let path = program.trim_start_matches("./");
+        return !INSTALLED.iter().any(|folder| path.contains(folder));
+    }
+    ["", "bin", "scripts", "tools"].iter().any(|folder| root.join(folder).join(program).is_file())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

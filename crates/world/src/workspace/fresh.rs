@@ -89,10 +89,10 @@ impl Workspace {
             let modified = fs::symlink_metadata(path).and_then(|there| there.modified());
             modified.is_ok_and(|modified: SystemTime| modified > since)
         };
-        let packages = PACKAGES.iter().map(|name| self.directory.join(name));
+        let folder = self.project_folder();
+        let packages = PACKAGES.iter().map(|name| folder.join(name));
         let packages: Vec<_> = packages.filter(|path| !path.is_symlink()).collect();
-        let programs =
-            PROGRAMS.iter().filter_map(|name| fs::read_dir(self.directory.join(name)).ok());
+        let programs = PROGRAMS.iter().filter_map(|name| fs::read_dir(folder.join(name)).ok());
         let programs = programs.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
         if packages.into_iter().chain(programs).any(|path| is_newer(&path)) {
             return true;

@@ -73,7 +73,7 @@ impl Workspace {
         Ok(Self {
             project: project.clone(),
             place,
-            directory: project.root.clone(),
+            directory: project.checkout.clone(),
             branch,
             private: None,
             git_dir,

@@ -22,6 +22,7 @@ mod footprint;
 mod fresh;
 mod in_place;
 mod leftovers;
+mod nested;
 mod own_code;
 mod prepare;
 mod private;
@@ -37,10 +38,12 @@ mod workspace;
 pub use agent::build_wall_around;
 pub use changes::{ChangeKind, RevertReport, WorktreeChange, WorktreeContent};
 pub use commit::{CommitOutcome, CommitWording};
+pub(crate) use ecosystem::{INSTALLED, is_own_program};
 pub use elsewhere::render_ignored_names;
 pub use finish::{
     IntegrationOutcome, LandingOutcome, RemovalOutcome, WorktreeKeepReason, remove_folder,
 };
+pub use nested::DissolvedRepository;
 pub use own_code::find_own_links;
 pub use prepare::WorkspacePreparation;
 pub use project::{BranchStatus, LeftoverBranch, ProjectRepository};

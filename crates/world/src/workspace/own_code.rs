@@ -6,6 +6,7 @@
 //! Variables are rewritten, Python is redirected by a `sitecustomize` module, and links are made in
 //! the worktree.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -50,7 +51,7 @@ impl ProjectRepository {
         environment: &[(OsString, OsString)],
     ) -> Vec<(OsString, OsString)> {
         let worktree = self.worktree_folder(place);
-        let lead = CheckoutRedirect { root: &self.root, worktree: &worktree };
+        let lead = CheckoutRedirect { root: &self.checkout, worktree: &worktree };
         let mut pointed: Vec<(OsString, OsString)> = environment
             .iter()
             .filter_map(|(name, value)| Some((name.clone(), lead.redirect_variable(name, value)?)))
@@ -129,7 +130,7 @@ impl CheckoutRedirect<'_> {
         let path = real.as_deref().unwrap_or(path);
         let rest = path.strip_prefix(self.root).ok()?;
         let ours = [FOLDER, ".git"];
-        if rest.iter().next().is_some_and(|first| ours.iter().any(|known| first == *known)) {
+        if rest.iter().any(|part| ours.iter().any(|known| part == *known)) {
             return None;
         }
         Some(if rest.as_os_str().is_empty() {
@@ -188,14 +189,21 @@ impl Workspace {
         // In every project: a check may be a Python program wherever the code is.
         let file = self.state.site_folder().join("sitecustomize.py");
         self.write_site_file(&file).map_err(|error| io_fault(&file, &error))?;
-        let modules = self.directory.join(MODULES);
-        self.link_workspaces(&modules).map_err(|error| io_fault(&modules, &error))
+        let places = BTreeSet::from([
+            (&self.project.checkout, self.directory.clone()),
+            (&self.project.root, self.project_folder()),
+        ]);
+        for (from, to) in places {
+            let modules = to.join(MODULES);
+            self.link_workspaces(from, &modules).map_err(|error| io_fault(&modules, &error))?;
+        }
+        Ok(())
     }
 
     fn write_site_file(&self, file: &Path) -> io::Result<()> {
         let quoted = |path: &Path| serde_json::to_string(&path.to_string_lossy());
         let text = SITE
-            .replace("\"@CHECKOUT@\"", &quoted(&self.project.root)?)
+            .replace("\"@CHECKOUT@\"", &quoted(&self.project.checkout)?)
             .replace("\"@WORKTREE@\"", &quoted(&self.directory)?);
         if fs::read_to_string(file).is_ok_and(|there| there == text) {
             return Ok(());
@@ -207,12 +215,12 @@ impl Workspace {
     /// Links the project's own packages in the worktree's `node_modules`. The checkout's
     /// `node_modules` has such links as well, and Node.js finds them from a worktree by walking up;
     /// the worktree's own are found first. Leaves a `node_modules` that exists as it is.
-    fn link_workspaces(&self, modules: &Path) -> io::Result<()> {
-        let root = &self.project.root;
+    fn link_workspaces(&self, root: &Path, modules: &Path) -> io::Result<()> {
         if fs::symlink_metadata(modules).is_ok() {
             return Ok(());
         }
-        let lead = CheckoutRedirect { root, worktree: &self.directory };
+        let checkout = &self.project.checkout;
+        let lead = CheckoutRedirect { root: checkout, worktree: &self.directory };
         for link in find_own_links(root) {
             let Some(own) = fs::canonicalize(&link).ok().and_then(|real| lead.redirect_path(&real))
             else {
@@ -285,6 +293,7 @@ mod tests {
             ("VIRTUAL_ENV", "/home/ada/env", Some("/home/ada/env".to_owned())),
             ("HOME", "/shop", Some("/shop".to_owned())),
             ("PYTHONPATH", "/shop/.unstuck/x", Some("/shop/.unstuck/x".to_owned())),
+            ("PYTHONPATH", "/shop/web/.unstuck/x", Some("/shop/web/.unstuck/x".to_owned())),
             ("PROJECT_ROOT", "/shop", Some(own.to_owned())),
             (
                 "SHOP_DATA",

@@ -72,6 +72,7 @@ impl Workspace {
         workspace.apply_start(wanted).await?;
         workspace.ensure_private(wanted.start).await?;
         workspace.state.write_file(RUN, wanted.run.0.to_string().as_bytes())?;
+        workspace.ensure_project_folder()?;
         workspace.share_paths()?;
         workspace.lead_to_own_code()?;
         workspace.run_setup_once(&wanted.setup, shell).await?;

@@ -33,11 +33,14 @@ const PATHS_NAMED_MAX: usize = 5;
 pub struct ProjectRepository {
     pub(super) git: Git,
     pub(super) layout: GitLayout,
+    /// The folder of the project, which holds its settings and Unstuck's files.
     pub(super) root: PathBuf,
+    /// The root of the operator's working tree: the folder of the project, or one above it.
+    pub(super) checkout: PathBuf,
 }
 
 impl ProjectRepository {
-    /// Opens the repository whose working tree is at `root`. A repository that cannot be worked on
+    /// Opens the repository of the project at `root`, a folder of its working tree. A repository that cannot be worked on
     /// (none there, no commit, no working tree, a shallow history) is `PRECONDITION_MISSING` with a
     /// message that says so.
     pub async fn open(program: impl Into<OsString>, root: &Path) -> Result<Self, Fault> {
@@ -58,9 +61,12 @@ impl ProjectRepository {
             return Err(missing_fault(message, "the whole history"));
         }
         git.resolve_head().await?;
+        let levels = layout.folder.components().count();
+        let checkout = root.ancestors().nth(levels).unwrap_or(&root).to_owned();
+        let git = Git::new(git.program().clone(), &checkout);
         // An agent that changes `.git` of the project meanwhile cannot redirect these calls.
-        let git = if root.join(".git").exists() { git.with_layout(&layout) } else { git };
-        let project = Self { git, layout, root };
+        let git = if checkout.join(".git").exists() { git.with_layout(&layout) } else { git };
+        let project = Self { git, layout, root, checkout };
         project.hide_own_folder()?;
         Ok(project)
     }
@@ -139,14 +145,17 @@ impl ProjectRepository {
         if changed.is_empty() {
             return Ok(());
         }
-        let message =
-            format!("{} has changes of its own: {}", self.root.display(), render_paths(&changed));
+        let message = format!(
+            "{} has changes of its own: {}",
+            self.checkout.display(),
+            render_paths(&changed)
+        );
         Err(missing_fault(message, "a clean working tree"))
     }
 
     /// Returns a git client for the operator's own working tree.
     pub(super) fn git_in_place(&self) -> Git {
-        self.git.for_worktree(&self.root, &self.layout.git_dir, &self.layout.common_dir)
+        self.git.for_worktree(&self.checkout, &self.layout.git_dir, &self.layout.common_dir)
     }
 
     /// Returns the full name of the branch that a build's tasks land on.
@@ -154,9 +163,19 @@ impl ProjectRepository {
         build_branch_ref(build)
     }
 
-    /// Returns the root of the working tree.
+    /// Returns the folder of the project.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the root of the working tree.
+    pub fn checkout(&self) -> &Path {
+        &self.checkout
+    }
+
+    /// Returns the folder of the project within the working tree; empty at its root.
+    pub fn folder(&self) -> &Path {
+        &self.layout.folder
     }
 
     /// Returns the git client of the whole repository.

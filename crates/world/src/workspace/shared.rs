@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Config, Fault};
 
@@ -11,7 +11,7 @@ use super::ecosystem::classify_by_product;
 use super::state::io_fault;
 use super::workspace::Workspace;
 use crate::git::GitAction;
-use crate::scope::{PathScope, PathVerdict, ScopeRules};
+use crate::scope::{PathScope, PathVerdict, ScopeRules, resolve_in_folder};
 
 impl Workspace {
     /// Puts shared paths into the worktree: a link to a folder, a copy of a file. Skips paths that
@@ -20,7 +20,7 @@ impl Workspace {
         if self.in_place {
             return Ok(());
         }
-        place_shared_paths(&self.project.root, &self.directory, &self.shared)
+        place_shared_paths(&self.project.root, &self.project_folder(), &self.shared)
     }
 }
 
@@ -88,14 +88,13 @@ impl Workspace {
             return Ok(None);
         }
         let root = &self.project.root;
-        for path in
-            find_missing_paths(output, &self.directory, root).into_iter().take(LOOKED_UP_MAX)
-        {
+        let folder = self.project_folder();
+        for path in find_missing_paths(output, &folder, root).into_iter().take(LOOKED_UP_MAX) {
             let mut above: Vec<&Path> = path.ancestors().collect();
             above.pop();
             for place in above.into_iter().rev() {
                 let call = self.project.git.call(GitAction::Look).with_plain_paths();
-                let call = call.args(["check-ignore", "--quiet", "--"]).args([place]);
+                let call = call.args(["check-ignore", "--quiet", "--"]).args([self.locate(place)]);
                 if call.run_expecting(&[0, 1]).await?.status != 0 {
                     continue;
                 }
@@ -124,9 +123,9 @@ fn find_missing_paths(output: &str, directory: &Path, root: &Path) -> Vec<PathBu
             .split([' ', '\t', '\'', '"', '`', ':', ',', ';', '(', ')', '[', ']', '=', '‘', '’']);
         for word in words.map(|word| word.trim_end_matches(['.', '!', '?'])) {
             let word = Path::new(word);
-            let Some(path) = normalize_inside(word.strip_prefix(directory).unwrap_or(word)) else {
-                continue;
-            };
+            let word = word.strip_prefix(directory).unwrap_or(word);
+            let path = resolve_in_folder(Path::new(""), word);
+            let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) else { continue };
             let is_known = found.contains(&path);
             let is_only_theirs = root.join(&path).exists() && !directory.join(&path).exists();
             let can_be_shared =
@@ -137,24 +136,6 @@ fn find_missing_paths(output: &str, directory: &Path, root: &Path) -> Vec<PathBu
         }
     }
     found
-}
-
-/// Returns a path below a folder without `.` and `..`, or `None` if it leads out of the folder.
-fn normalize_inside(path: &Path) -> Option<PathBuf> {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => plain.push(name),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !plain.pop() {
-                    return None;
-                }
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    (!plain.as_os_str().is_empty()).then_some(plain)
 }
 
 #[cfg(test)]

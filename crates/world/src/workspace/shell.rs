@@ -127,10 +127,11 @@ impl Workspace {
 
     async fn run_setup_commands(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
         let shell = self.confine_shell(shell);
+        let folder = self.project_folder();
         for (n, command) in commands.iter().enumerate() {
-            let ended = shell.run(&self.directory, command).await?;
+            let ended = shell.run(&folder, command).await?;
             if let Some(fault) = derive_fault(&ended, &format!("setup#{}", n + 1), command) {
-                return Err(explain_denied_path(fault, &shell.wall, &self.directory));
+                return Err(explain_denied_path(fault, &shell.wall, &folder));
             }
         }
         Ok(())

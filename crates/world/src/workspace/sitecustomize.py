@@ -27,7 +27,7 @@ def _own(path):
         return path
     prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)} - {CHECKOUT}
     parts = os.path.relpath(real, CHECKOUT).split(os.sep)
-    if parts[0] in (".unstuck", ".git") or _INSTALLED.intersection(parts):
+    if _INSTALLED.union((".unstuck", ".git")).intersection(parts):
         return path
     if any(_is_below(real, prefix) for prefix in prefixes if _is_below(prefix, CHECKOUT)):
         return path

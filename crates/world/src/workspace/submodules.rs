@@ -32,7 +32,7 @@ impl Workspace {
         let mut sources = find_local_submodules(&self.project.layout.common_dir);
         for submodule in &submodules {
             // Old versions of git keep the repository in the submodule's own folder.
-            let folder = self.project.root.join(&submodule.path);
+            let folder = self.project.checkout.join(&submodule.path);
             if sources.iter().all(|(name, _)| *name != submodule.name)
                 && folder.join(".git").is_dir()
             {

@@ -43,9 +43,25 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Returns the folder that the agent works in.
+    /// Returns the root of the worktree.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Returns the folder of the project in the worktree, where agents, checks and setup start.
+    pub fn project_folder(&self) -> PathBuf {
+        self.directory.join(self.project.folder())
+    }
+
+    /// Returns the path from the root of the worktree of one that is relative to the project.
+    pub fn locate(&self, path: &Path) -> PathBuf {
+        self.project.folder().join(path)
+    }
+
+    /// Makes the folder of the project, which a worktree lacks if git tracks no file in it.
+    pub(super) fn ensure_project_folder(&self) -> Result<(), Fault> {
+        let folder = self.project_folder();
+        fs::create_dir_all(&folder).map_err(|error| io_fault(&folder, &error))
     }
 
     /// Returns the commit that the change is counted from.
@@ -110,6 +126,7 @@ impl Workspace {
     /// Saves the changes of a run under `refs/unstuck/attempts/<run>`; returns `None` if there are
     /// none. Touches neither the operator's index nor the agent's.
     pub async fn save_attempt(&self, run: RunId, now: Time) -> Result<Option<Oid>, Fault> {
+        self.dissolve_repositories(run).await?;
         let base = self.resolve_base().await?;
         let tree = self.write_tree(&self.list_changes().await?).await?;
         let own = self.import_head(&base).await?;

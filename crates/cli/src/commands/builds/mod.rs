@@ -99,6 +99,8 @@ impl BuildWorkers {
             settings,
             policy,
             root: self.project.root(),
+            checkout: self.repository.checkout(),
+            folder: self.repository.folder(),
             homes: self.project.agent_homes_folder(),
             guard: &self.guard,
             network: self.network,

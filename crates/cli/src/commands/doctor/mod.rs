@@ -10,6 +10,7 @@ mod setup;
 mod wall;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -113,6 +114,9 @@ async fn run_checks(
                 settings: &resolved.settings,
                 policy: &policy,
                 root,
+                // No task is made of these settings.
+                checkout: root,
+                folder: Path::new(""),
                 homes: project.agent_homes_folder(),
                 guard: &guard,
                 network,

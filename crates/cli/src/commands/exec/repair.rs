@@ -114,13 +114,15 @@ impl JobRepair {
             settings: &resolved.settings,
             policy: &policy,
             root: project.root(),
+            checkout: repository.checkout(),
+            folder: repository.folder(),
             homes: project.agent_homes_folder(),
             guard,
             network: command_network(&resolved.settings).await,
         };
         let spec = wanted.complete_job(&agents, spec.clone())?;
         let job = (&spec, wanted);
-        let settings = repair_settings(project, &agents, repository, job, command).await?;
+        let settings = repair_settings(project, &agents, repository.clone(), job, command).await?;
         Ok(Self { spec, is_defined: false, settings: Some(settings) })
     }
 
@@ -219,7 +221,8 @@ async fn find_tracked(
     let head = repository.resolve_head().await?;
     let mut scope = Vec::new();
     for name in find_named_files(command, project.root(), here) {
-        if repository.git().has_path(&head, &name).await? {
+        let path = repository.folder().join(&name);
+        if repository.git().has_path(&head, &path.to_string_lossy()).await? {
             scope.push(name);
         }
     }

@@ -146,7 +146,7 @@ async fn push_result(
     let is_sent = git.query_remote_ref(remote, &branch).await?.as_ref() == Some(tip);
     // An open pull request for this very commit was checked before it was opened.
     if !is_sent || !pull_request::is_open(project, store.as_ref(), &wanted).await? {
-        request::require_green(project, settings, git, tip).await?;
+        request::require_green(project, settings, &coming.found).await?;
     }
     if !is_sent {
         git.push_with_hook(remote, tip, &branch).await?;

@@ -52,6 +52,8 @@ pub(super) struct LandingPlan {
 pub(super) struct LandingSource {
     /// The operator's working tree.
     pub(super) root: PathBuf,
+    /// The folder of the project in it.
+    pub(super) folder: PathBuf,
     pub(super) git: Git,
     pub(super) head: Oid,
     pub(super) tip: Oid,
@@ -112,7 +114,8 @@ impl LandingPlan {
             landed: None,
             pull_request: None,
             found: LandingSource {
-                root: repository.root().to_owned(),
+                root: repository.checkout().to_owned(),
+                folder: repository.folder().to_owned(),
                 git,
                 head,
                 tip,

@@ -2,19 +2,19 @@
 //! commit, and composes its destination and its text.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{CheckStage, Fault, Kind};
 use unstuck_core::plan::PullRequest;
 use unstuck_runner::report::{BuildFacts, BuildReport};
 use unstuck_store::Store;
 use unstuck_world::commands::CommandEnvironment;
-use unstuck_world::git::{Git, Oid};
+use unstuck_world::git::Git;
 use unstuck_world::provider::Credential;
 use unstuck_world::validate::GateChecks;
 use unstuck_world::workspace::{self, Shell};
 
-use super::plan::LandingPlan;
+use super::plan::{LandingPlan, LandingSource};
 use crate::build::wall_rules;
 use crate::commands::report;
 use crate::error::{CliError, LandError};
@@ -111,15 +111,15 @@ const FOLDER: &str = "landing";
 pub(super) async fn require_green(
     project: &LocalProject,
     settings: &Settings,
-    git: &Git,
-    tip: &Oid,
+    source: &LandingSource,
 ) -> Result<(), CliError> {
+    let LandingSource { git, tip, folder, .. } = source;
     let validate = &settings.validate;
     let gates = [(CheckStage::PrePush, &validate.pre_push), (CheckStage::PrePr, &validate.pre_pr)];
     if gates.iter().all(|(_, commands)| commands.is_empty()) {
         return Ok(());
     }
-    let place = LandingWorktree { git, path: project.unstuck_folder().join(FOLDER) };
+    let place = LandingWorktree { git, path: project.unstuck_folder().join(FOLDER), folder };
     place.remove().await?;
     git.add_worktree(&place.path, tip).await?;
     let checked = place.run_checks(project, settings, &gates).await;
@@ -130,6 +130,8 @@ pub(super) async fn require_green(
 struct LandingWorktree<'a> {
     git: &'a Git,
     path: PathBuf,
+    /// The folder of the project in the repository.
+    folder: &'a Path,
 }
 
 impl LandingWorktree<'_> {
@@ -155,10 +157,11 @@ impl LandingWorktree<'_> {
         settings: &Settings,
         gates: &[(CheckStage, &Vec<String>)],
     ) -> Result<(), CliError> {
-        workspace::share_into(project.root(), &self.path, &settings.run.share)?;
+        let folder = &self.path.join(self.folder);
+        workspace::share_into(project.root(), folder, &settings.run.share)?;
         let shell = self.create_shell(project, settings)?;
         for command in &settings.run.setup {
-            let ended = shell.run(&self.path, command).await?;
+            let ended = shell.run(folder, command).await?;
             if let Some(fault) = unstuck_world::process::derive_fault(&ended, "setup", command) {
                 return Err(fault.into());
             }
@@ -166,7 +169,7 @@ impl LandingWorktree<'_> {
         for (gate, commands) in gates {
             // No file is restored in a finished commit, so no protected path is needed.
             let Ok(checks) = GateChecks::new(*gate, commands, &[]) else { continue };
-            checks.run_in_folder(&self.path, &shell).await.map_err(check_error)?;
+            checks.run_in_folder(folder, &shell).await.map_err(check_error)?;
         }
         Ok(())
     }

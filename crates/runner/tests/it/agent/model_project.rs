@@ -176,6 +176,7 @@ impl Agents {
         let fence = ScopeRules { allowed: vec!["src".into()], ..ScopeRules::default() };
         Toolbox::new(ToolContext {
             root: workspace.directory().to_owned(),
+            folder: PathBuf::new(),
             scope: Fence::new(&fence).unwrap(),
             commands: CommandPolicy::new(&CommandRules::default()),
             guard: guard(),

@@ -102,6 +102,10 @@ impl ClaudeSettings {
                 }
             }
         }
+        // Files of the worktree outside the folder that it starts in may be changed as well.
+        if let Some(root) = assignment.worktree_above() {
+            add(&["--add-dir", &root.to_string_lossy()]);
+        }
         let limits = assignment.limits;
         let turns = limits.turns_max.map(|turns| turns.to_string());
         let money = limits.money_micros_max.map(format_dollars);

@@ -108,6 +108,11 @@ impl CodexSettings {
             "features.shell_snapshot=false".to_owned(),
             format!("shell_environment_policy.exclude={}", json!(self.hidden_variables())),
         ];
+        settings.extend(
+            assignment
+                .worktree_above()
+                .map(|root| format!("sandbox_workspace_write.writable_roots={}", json!([root]))),
+        );
         settings.extend(self.operator_log_level(assignment).map(|value| {
             format!("shell_environment_policy.set.{}={}", LOG.0, json!(value.to_string_lossy()))
         }));

@@ -122,6 +122,7 @@ impl Stage {
     pub(crate) fn assignment(&self) -> AgentAssignment {
         AgentAssignment {
             directory: self.path("work"),
+            worktree: self.path("work"),
             lock: self.path("lock"),
             prompt: "Do it.".to_owned(),
             thread: None,

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use unstuck_core::fault::Code;
+use unstuck_world::scope::ScopeRules;
 
-use crate::tool::worktree::Stage;
+use crate::tool::worktree::{Set, Stage};
 
 #[test]
 fn a_file_is_shown_whole_or_in_part() {
@@ -37,6 +38,32 @@ fn a_file_is_written_with_its_folders() {
     let stage = Stage::new();
     stage.call("write_file", &json!({"path": "src/new/deep/a", "content": "x\n"})).unwrap();
     assert_eq!(stage.get("src/new/deep/a"), "x\n");
+}
+
+#[test]
+fn paths_are_relative_to_the_folder_of_the_project() {
+    let rules = ScopeRules {
+        folder: "web".into(),
+        allowed: vec!["src".to_owned()],
+        ..ScopeRules::default()
+    };
+    let stage = Stage::with(&Set { folder: "web", scope: rules, ..Set::default() });
+    stage.put("src/a", "of the root\n");
+    stage.put("web/src/b", "beside\n");
+    stage.call("write_file", &json!({"path": "src/a", "content": "x\n"})).unwrap();
+    assert_eq!((&*stage.get("web/src/a"), &*stage.get("src/a")), ("x\n", "of the root\n"));
+    let text = |tool, input| stage.call(tool, &input).unwrap().text;
+    assert_eq!(text("read_file", json!({"path": "../src/a"})), "of the root");
+    assert_eq!(text("list", json!({})), "src/\nsrc/a\nsrc/b");
+    assert_eq!(text("search", json!({"pattern": "beside"})), "src/b:1: beside");
+    assert_eq!(
+        text("search", json!({"pattern": "root", "path": "../src"})),
+        "../src/a:1: of the root"
+    );
+    assert_eq!(text("run_command", json!({"command": "cat src/b"})), "beside");
+    let outside = |path| stage.call("write_file", &json!({"path": path, "content": "x"}));
+    assert_eq!(outside("../src/a").unwrap_err().code(), Code::ScopeOutsideAllowed);
+    assert_eq!(outside("../../x").unwrap_err().code(), Code::PermissionFileAccess);
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(crate) struct Stage {
 
 /// What a stage can be different in.
 pub(crate) struct Set {
+    /// The folder of the project in the worktree.
+    pub(crate) folder: &'static str,
     pub(crate) scope: ScopeRules,
     pub(crate) rules: CommandRules,
     pub(crate) network: NetworkIsolation,
@@ -39,6 +41,7 @@ pub(crate) struct Set {
 impl Default for Set {
     fn default() -> Self {
         Self {
+            folder: "",
             scope: ScopeRules {
                 mode: ScopeMode::Strict,
                 allowed: vec!["src".into()],
@@ -79,6 +82,7 @@ impl Stage {
             .unwrap();
         let tools = Toolbox::new(ToolContext {
             root: root.clone(),
+            folder: set.folder.into(),
             scope: PathScope::new(&set.scope).unwrap(),
             commands: CommandPolicy::new(&set.rules),
             guard: guard(),

@@ -52,6 +52,29 @@ fn a_hook_that_refuses_is_a_check_that_failed() {
     }
 }
 
+// B15: what the machine lacks is no fault of the work, and a file of the project is
+#[test]
+fn a_hook_that_lacks_a_program_is_a_question_with_its_name() {
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1"), ("tools/lint", "")]);
+    put(&workspace, "a", "2");
+    let refused = |script: &str| {
+        hook(&stage, "pre-commit", script);
+        block_on(commit(&workspace, &wording("x"), &stage)).unwrap_err()
+    };
+    for script in ["exec no-such-linter .", "no-such-linter . || exit 1"] {
+        let fault = refused(script);
+        let Kind::PreconditionMissing(missing) = &fault.kind else { panic!("{fault}") };
+        assert_eq!(
+            missing.what,
+            "no-such-linter, which the pre-commit hook of your repository needs"
+        );
+        assert!(fault.message.contains("not found"), "{}", fault.message);
+    }
+    for script in ["lint || exit 1", "no-such-linter; echo a DRAFT needs an owner; exit 1"] {
+        assert_eq!(refused(script).code(), Code::ValidationPreCommit, "{script}");
+    }
+}
+
 #[test]
 fn a_hook_may_change_what_is_committed_and_that_is_said() {
     let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);

@@ -7,9 +7,11 @@ mod fencing;
 mod killed;
 mod landing;
 mod leftover;
+mod nested;
 mod own_code;
 mod preparing;
 mod refusing;
+mod sub_folder;
 mod taking_back;
 
 use unstuck_core::fault::Fault;

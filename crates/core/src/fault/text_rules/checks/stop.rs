@@ -66,6 +66,39 @@ pub fn find_check_stop(output: &[u8]) -> Option<CheckStop> {
     })
 }
 
+/// Returns the program or module without which the script `name` ended with `exit`, if its output says so and
+/// no test reports a failure.
+pub fn find_missing_of_script(name: &str, exit: i32, output: &[u8]) -> Option<String> {
+    match find_check_stop(output) {
+        Some(CheckStop::Program(program)) => return Some(program),
+        Some(CheckStop::Module(module)) => return Some(format!("the Python module {module}")),
+        Some(CheckStop::Signal(_)) => return None,
+        None => {}
+    }
+    let plain = clean_output(output);
+    if reports_failure(&plain) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&plain);
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).rev();
+    if exit == NOT_FOUND {
+        return lines.find_map(parse_not_found);
+    }
+    // With another code the script may have gone on, unless these are its last words.
+    let last = lines.next()?;
+    let is_own =
+        last.split(": ").next().is_some_and(|label| label.rsplit('/').next() == Some(name));
+    let told = (is_own || is_started_by_tool(last)).then(|| parse_not_found(last)).flatten();
+    told.or_else(|| parse_framework(last))
+}
+
+/// Parses what the hook of the pre-commit framework says when its program is not there:
+/// `` `pre-commit` not found.  Did you forget to activate your virtualenv? ``.
+fn parse_framework(line: &str) -> Option<String> {
+    let (program, rest) = line.strip_prefix('`')?.split_once("` not found.")?;
+    rest.trim_start().starts_with("Did you forget").then(|| plain_program(program)).flatten()
+}
+
 fn find_signal(exit: i32) -> Option<i32> {
     SIGNALS.iter().map(|(_, signal)| *signal).find(|signal| exit == SIGNAL_BASE + signal)
 }
@@ -273,6 +306,41 @@ mod tests {
         ];
         for (output, expected) in table {
             assert_eq!(found(output), Some(expected), "{output}");
+        }
+    }
+
+    #[test]
+    fn a_script_ends_without_a_program_if_its_last_words_say_so() {
+        let found =
+            |exit, output: &str| find_missing_of_script("pre-commit", exit, output.as_bytes());
+        let table = [
+            (127, ".git/hooks/pre-commit: 2: exec: prettier: not found\n", Some("prettier")),
+            (127, "env: 'node': No such file or directory\n", Some("node")),
+            (
+                127,
+                ".husky/pre-commit: 1: lint-staged: not found\n\
+                 husky - pre-commit script failed (code 127)\n",
+                Some("lint-staged"),
+            ),
+            (1, ".git/hooks/pre-commit: 2: prettier: not found\n", Some("prettier")),
+            (1, "/w/hooks/pre-commit: line 2: ruff: command not found\n", Some("ruff")),
+            (
+                2,
+                "make: ruff: No such file or directory\nmake: *** [lint] Error 127\n",
+                Some("ruff"),
+            ),
+            (
+                1,
+                "`pre-commit` not found.  Did you forget to activate your virtualenv?\n",
+                Some("pre-commit"),
+            ),
+            (1, ".git/hooks/pre-commit: 2: tput: not found\npolicy: no DRAFT\n", None),
+            (1, "greet.sh: 3: greet: not found\n", None),
+            (1, "policy: a DRAFT needs an owner\n", None),
+            (127, "FAIL greet: expected hello, got sh: 1: greet: not found\n1 failed\n", None),
+        ];
+        for (exit, output, expected) in table {
+            assert_eq!(found(exit, output).as_deref(), expected, "{output}");
         }
     }
 
