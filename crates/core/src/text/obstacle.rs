@@ -189,7 +189,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return describe_expired_certificate(about);
         }
         Code::ToolConfig => {
-            return named("a program does not accept its settings, its arguments or a file that it was given");
+            return named(
+                "a program does not accept its settings, its arguments or a file that it was given",
+            );
         }
         Code::PreconditionMissing if about.check_ended.is_some() => {
             let ended = about.check_ended.unwrap_or_default();

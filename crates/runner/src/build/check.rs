@@ -30,9 +30,12 @@ impl BuildContext {
         if matches!(&judged, Err(fault) if fault.category() != Category::Validation) {
             return judged;
         }
+        let changed = workspace.list_changes().await?.into_iter().map(|change| change.path);
+        let changed: BTreeSet<PathBuf> = changed.collect();
+        let lacks_file = self.denied.lacks_file(order.effect.task, &changed);
         let Some(denied) = self.take_denial_fault(order, task) else { return judged };
         if !self.lacks_declaration(order, &denied).await {
-            let passes = judged.is_ok() && !workspace.list_changes().await?.is_empty();
+            let passes = judged.is_ok() && !changed.is_empty() && !lacks_file;
             if passes || self.is_allowed_by_operator(order, &denied).await {
                 return judged;
             }

@@ -5,8 +5,8 @@
 //! notice a missing action. A crash in between loses the denials: the work is then judged by
 //! itself.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use unstuck_core::attempt::ToolKind;
@@ -19,6 +19,9 @@ use crate::effects::lock_unpoisoned;
 
 /// Maximum number of denials of one attempt that the fault names.
 const NAMED_MAX: usize = 5;
+
+/// Folders in which agents have no work to do.
+const OF_PROGRAMS: [&str; 3] = [".git", ".claude", ".codex"];
 
 /// The name of this program in an agent's shell.
 const PROGRAM: &str = "unstuck";
@@ -35,6 +38,21 @@ impl AttemptDenials {
             AgentEnd::Failed(_) | AgentEnd::Stopped => Vec::new(),
         };
         lock_unpoisoned(&self.0).insert(task, denials);
+    }
+
+    /// Returns whether the agent's program denied it a file of the project that the work lacks: it is
+    /// not in `changed`. Folders of git and of the program itself are not the work's.
+    pub(super) fn lacks_file(&self, task: TaskId, changed: &BTreeSet<PathBuf>) -> bool {
+        let is_of_work = |path: &Path| {
+            path.is_relative() && !OF_PROGRAMS.iter().any(|folder| path.starts_with(folder))
+        };
+        let denied = lock_unpoisoned(&self.0);
+        denied.get(&task).into_iter().flatten().any(|denial| {
+            let path = Path::new(&denial.what);
+            matches!(denial.tool, ToolKind::Write | ToolKind::Edit)
+                && is_of_work(path)
+                && !changed.contains(path)
+        })
     }
 
     /// Removes the denials of a task's attempt, and returns them as a fault if there are any.
