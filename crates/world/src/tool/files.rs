@@ -137,7 +137,7 @@ impl WorktreeFiles {
 
     /// Reads a file. Pipes and devices are refused.
     fn read_bytes(&self, tool: &str, path: &Path) -> Result<Vec<u8>, Box<Fault>> {
-        let name = self.display_path(&path);
+        let name = self.display_path(path);
         let fail = |error: std::io::Error| io_fault(tool, &name, &error);
         let file = self.root.join(path);
         let found = fs::metadata(&file).map_err(fail)?;
