@@ -378,5 +378,6 @@ fn make_red_check() -> RedCheck {
         output: Arc::from("not ok 1 - adds"),
         tests: vec!["adds".to_owned()],
         compared: false,
+        later: None,
     }
 }

@@ -29,6 +29,16 @@ pub trait Agent: Send + Sync {
         None
     }
 
+    /// Returns whether the agent's program says at the end of an attempt what it cost.
+    fn reports_cost(&self) -> bool {
+        false
+    }
+
+    /// Returns the hosts that the agent's program connects to by itself, besides its service.
+    fn background_hosts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Checks that the agent can start: the program exists, a key is set, no policy forbids it.
     /// Makes no call to the model.
     async fn check_ready(&self) -> Result<(), Fault>;

@@ -239,7 +239,7 @@ impl WorkerFactory<'_> {
         usual.unwrap_or(if looked_at == [OPENAI] { OPENAI } else { key }).to_owned()
     }
 
-    pub(super) fn credential_for(&self, provider: Provider) -> Option<Credential> {
+    pub(crate) fn credential_for(&self, provider: Provider) -> Option<Credential> {
         environment_variable(&self.key_variable(provider)).and_then(|key| Credential::new(&key))
     }
 }

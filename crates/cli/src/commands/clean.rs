@@ -303,6 +303,8 @@ fn render_summary(swept: &SweepResult, gone: usize) -> String {
     let bytes = format_bytes(swept.freed_bytes);
     match (gone, swept.removed) {
         (0, _) => "There is nothing to remove.".to_owned(),
+        (_, true) if swept.freed_bytes == 0 => "It is removed. It took no space.".to_owned(),
+        (_, false) if swept.freed_bytes == 0 => "That takes no space.".to_owned(),
         (_, true) => format!("{bytes} are free again."),
         (_, false) => format!("That would free {bytes}."),
     }

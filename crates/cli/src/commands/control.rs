@@ -8,7 +8,8 @@ use unstuck_core::engine::{BuildId, BuildState, Command};
 use unstuck_runner::CommandError;
 use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_store::Store;
-use unstuck_store::tables::BuildRow;
+use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_world::workspace::ProjectRepository;
 
 use crate::args::parse_build_id;
 use crate::context::CommandContext;
@@ -16,6 +17,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, CommandConnection, CommandEvents, LocalProject, which};
 use crate::render::{self, Terminal, words};
+use crate::settings::IN_PLACE;
 
 /// A project under the control of a verb.
 pub(super) struct ControlSession<'a> {
@@ -200,7 +202,11 @@ pub(crate) fn cancel(args: &CancelArgs, context: CommandContext<'_>) -> Result<E
         }
         let command = Command::Cancel { build: build.id };
         let sent = control.submit_command(command, cancel_hint(&build)).await?;
-        control.write_result(&sent, &render_cancel_result(&build))
+        let mut said = render_cancel_result(&build);
+        if let Some(left) = find_left_files(&control.project, store, build.id).await? {
+            said = format!("{said}\n{left}");
+        }
+        control.write_result(&sent, &said)
     })
 }
 
@@ -216,6 +222,28 @@ fn render_cancel_result(build: &BuildRow) -> String {
         0 => format!("Build {id} is ended. Nothing of it was done yet."),
         _ => format!("Build {id} is ended. What is done is kept: `unstuck land {id}` shows it."),
     }
+}
+
+/// Says which files a build in the person's own working tree leaves changed.
+async fn find_left_files(
+    project: &LocalProject,
+    store: &dyn Store,
+    build: BuildId,
+) -> Result<Option<String>, CliError> {
+    let tasks = store.load_build_tasks(project.name(), build).await?;
+    let is_own_tree =
+        |row: &TaskRow| row.spec.options.get(IN_PLACE).is_some_and(|value| value == "true");
+    let by_settings = project.settings().is_ok_and(|resolved| resolved.settings.run.in_place);
+    if !by_settings && !tasks.iter().any(is_own_tree) {
+        return Ok(None);
+    }
+    let repository = ProjectRepository::open("git", project.root()).await?;
+    let changed = repository.git().status().await?;
+    let names =
+        changed.iter().map(|entry| words::plain_line(&entry.relative_path().to_string_lossy()));
+    let names = names.collect::<Vec<_>>().join(", ");
+    Ok((!names.is_empty())
+        .then(|| format!("These uncommitted changes stay in your working tree: {names}.")))
 }
 
 const fn cancel_hint(build: &BuildRow) -> &'static str {

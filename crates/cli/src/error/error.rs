@@ -253,6 +253,7 @@ impl CliError {
             Self::NoBuild { .. } => {
                 one_hint("a report is about a build; `unstuck status` shows jobs as well")
             }
+            Self::Unknown { what: "directory", .. } => one_hint("-C takes a folder that exists"),
             Self::Unknown { list, .. } => one_hint(format!("`{list}` shows what there is")),
             Self::Folder { .. } => {
                 one_hint("give your user permission for it, or work in another folder")

@@ -13,6 +13,9 @@ use crate::exit::Exit;
 pub(crate) enum LandError {
     #[error("build {build} has no branch: nothing of it was saved")]
     NoBranch { build: BuildId },
+    /// The build has commits, but no branch of its own.
+    #[error("build {build} has no branch: it was removed, or the work was done in your own tree")]
+    BranchGone { build: BuildId },
     #[error("build {build} and your branch have no commit in common")]
     NothingInCommon { build: BuildId },
     /// No branch is checked out (HEAD is detached).
@@ -20,6 +23,8 @@ pub(crate) enum LandError {
     NoBranchHere,
     #[error("you have changes that are not committed: {}", paths(.files))]
     Uncommitted { files: Vec<PathBuf> },
+    #[error("a merge of yours is not finished: {}", paths(.files))]
+    MergeInProgress { files: Vec<PathBuf> },
     /// The build changes files in which the operator has uncommitted check marks, and the marks have no
     /// certain place in the new text.
     #[error(
@@ -68,9 +73,11 @@ impl LandError {
             Self::NoToken { .. } => Exit::Denied,
             Self::PullRequestUnknown => Exit::Waiting,
             Self::NoBranch { .. }
+            | Self::BranchGone { .. }
             | Self::NothingInCommon { .. }
             | Self::NoBranchHere
             | Self::Uncommitted { .. }
+            | Self::MergeInProgress { .. }
             | Self::MarksStuck { .. }
             | Self::InTheWay { .. }
             | Self::Conflicts { .. }
@@ -81,11 +88,18 @@ impl LandError {
 
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
+            Self::BranchGone { build } => vec![
+                format!("`unstuck report {build}` names its commits"),
+                "`unstuck clean` removes a branch only if its commits are in another".to_owned(),
+            ],
             Self::NoBranch { .. } => one_hint("`unstuck status` shows what became of its tasks"),
             Self::NothingInCommon { .. } => {
                 one_hint("check out the branch that the build was started on")
             }
             Self::NoBranchHere => one_hint("`git switch BRANCH` goes to one"),
+            Self::MergeInProgress { .. } => one_hint(
+                "nothing was changed; finish it with `git commit`, or `git merge --abort` ends it",
+            ),
             Self::Uncommitted { .. } | Self::MarksStuck { .. } => {
                 one_hint("nothing was changed; commit them, or `git stash` puts them aside")
             }

@@ -34,7 +34,8 @@ pub(crate) fn task_mark(row: &TaskRow) -> (&'static str, Style) {
         TaskState::Parked { .. } => ("⏸", style::ERROR),
         TaskState::Reconciling { .. } => ("?", style::CODE),
         TaskState::Failed { .. } => ("✘", style::ERROR),
-        TaskState::Skipped { .. } | TaskState::Cancelled => ("✘", style::DIM),
+        TaskState::Skipped { .. } => ("–", style::DIM),
+        TaskState::Cancelled => ("✘", style::DIM),
         TaskState::Pending { .. } => ("·", style::DIM),
     }
 }

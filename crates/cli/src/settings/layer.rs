@@ -71,7 +71,7 @@ impl SettingsLayer {
             Err(error) => return (Self::default(), vec![syntax_problem(place, text, &error)]),
         };
         let mut layer = Self { table, written: Vec::new() };
-        let unset = layer.expand_all(place, variable);
+        let unset = layer.expand_all((place, text), variable);
         for (path, _) in &unset {
             let steps = split_path_in(&layer.table, path);
             remove_value(&mut layer.table, &steps);
@@ -99,7 +99,7 @@ impl SettingsLayer {
                 Err(error) => first = first.or(Some(error)),
             }
         }
-        let message = first.map_or_else(String::new, |error| error.message().to_owned());
+        let message = first.map_or_else(String::new, |error| wrong::plain_message(error.message()));
         let place = origin.to_string();
         let problem =
             InputProblem::at_place(Code::ConfigInvalid, place, format!("{path}: {message}"));
@@ -113,7 +113,7 @@ impl SettingsLayer {
     /// Expands the variables and returns the paths where an expansion failed, each with its problem.
     fn expand_all(
         &mut self,
-        place: &str,
+        (place, whole): (&str, &str),
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<(String, InputProblem)> {
         let mut unset = Vec::new();
@@ -140,6 +140,11 @@ impl SettingsLayer {
             let name = said(&path);
             let problem =
                 InputProblem::at_place(missing.code(), place, format!("{name}: {missing}"));
+            let named = missing.variable().and_then(|name| whole.find(&format!("${{{name}")));
+            let problem = match named {
+                Some(at) => problem.with_position(whole, at),
+                None => problem,
+            };
             (path, problem.with_field(name).with_variable(missing.variable()))
         };
         unset.into_iter().map(problem).collect()
@@ -179,11 +184,27 @@ fn for_each_value(table: &mut Table, before: &str, act: &mut dyn FnMut(&str, &mu
 }
 
 fn syntax_problem(place: &str, text: &str, error: &toml::de::Error) -> InputProblem {
-    let problem = InputProblem::at_place(Code::ConfigParseError, place, error.message());
+    let message = describe_duplicate(text, error).unwrap_or_else(|| error.message().to_owned());
+    let problem = InputProblem::at_place(Code::ConfigParseError, place, message);
     match error.span() {
         Some(span) => problem.with_position(text, span.start),
         None => problem,
     }
+}
+
+/// Names a table or key that is there twice, and the line of the first.
+fn describe_duplicate(text: &str, error: &toml::de::Error) -> Option<String> {
+    let span = error.span().filter(|_| error.message().starts_with("duplicate key"))?;
+    let name = text.get(span.clone())?.trim_matches(['"', '\'']);
+    let first = |line: &str| {
+        let line = line.trim();
+        let table = line.strip_prefix('[').and_then(|rest| rest.split(']').next());
+        table.or_else(|| line.split('=').next()).is_some_and(|key| {
+            key.rsplit('.').next().unwrap_or(key).trim().trim_matches(['"', '\'']) == name
+        })
+    };
+    let line = text.get(..span.start)?.lines().position(first)? + 1;
+    Some(format!("{name} is there twice; the first is in line {line}"))
 }
 
 /// Reads a settings file of at most `bytes_max` bytes.
@@ -285,6 +306,15 @@ mod tests {
             _ => None,
         };
         expand_variables(text, &known, &mut 3)
+    }
+
+    #[test]
+    fn a_table_that_is_there_twice_is_named_with_the_line_of_the_first() {
+        let (_, problems) =
+            SettingsLayer::from_file("a.toml", "[run]\njobs = 1\n\n[run]\n", &|_| None);
+        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].ends_with("run is there twice; the first is in line 1"), "{said:?}");
     }
 
     // T4.23

@@ -19,8 +19,8 @@ pub(crate) use keys::settings_schema;
 pub(crate) use layer::SettingOrigin;
 pub(crate) use notify::NotifySettings;
 pub(crate) use resolve::{
-    FILE, MAX_COST, ResolvedSettings, RunOptions, SettingFlags, ShownSetting, environment_variable,
-    load_with_options, merge_options, stored_options,
+    FILE, IN_PLACE, MAX_COST, ResolvedSettings, RunOptions, SettingFlags, ShownSetting,
+    environment_variable, load_with_options, merge_options, stored_options,
 };
 pub(crate) use secrets::{collect_secrets, environment_redactor, settings_redactor};
 pub(crate) use sections::{

@@ -21,6 +21,8 @@ use crate::problem::InputProblem;
 
 /// The name of the settings file, in a project and in the user's folder.
 pub(crate) const FILE: &str = "unstuck.toml";
+/// The setting of work in the operator's own tree.
+pub(crate) const IN_PLACE: &str = "run.in_place";
 /// The key of the list of jobs.
 const JOB: &str = "job";
 /// The prefix of the environment variables.
@@ -42,7 +44,7 @@ const OPTIONS: [(&str, &str); 5] = [
     ("agent.provider", "--provider"),
     ("agent.model", "--model"),
     (MAX_COST, "--max-cost"),
-    ("run.in_place", "--in-place"),
+    (IN_PLACE, "--in-place"),
 ];
 
 /// The resolved settings, with the source of each value.
@@ -282,6 +284,13 @@ impl SettingsMerge {
             written.extend(as_written.into_iter().map(keep));
             origins.insert(format!("{JOB}.{name}"), SettingOrigin::File(place));
             settings.job.push(job);
+        }
+        if settings.run.jobs == 0 {
+            let place =
+                origins.get("run.jobs").map_or_else(|| "settings".to_owned(), ToString::to_string);
+            let message = "run.jobs: 0 would start no task";
+            let problem = InputProblem::at_place(Code::ConfigInvalid, place, message);
+            problems.push(problem.with_field("run.jobs").with_hint("write 1 or more"));
         }
         match settings.to_policy() {
             Ok(policy) if problems.is_empty() => {

@@ -149,7 +149,7 @@ impl SettingsCheck<'_> {
         // Deserialized as written: the position is known, and the value of a variable is not shown.
         let written = Deserializer::from(alone_as_written(path, read, self.text.len()));
         let error = Settings::deserialize(written).err().unwrap_or(error);
-        let message = format!("{said}: {}", error.message());
+        let message = format!("{said}: {}", plain_message(error.message()));
         let at = error.span().unwrap_or_else(|| read.span()).start;
         let problem = InputProblem::at_place(Code::ConfigInvalid, self.place, message);
         self.problems.push(problem.with_position(self.text, at).with_field(said));
@@ -189,4 +189,46 @@ fn alone_as_written<'i>(
         };
     }
     Spanned::new(0..length, DeTable::new())
+}
+
+/// Returns the message of the parser about a wrong value, in words for the person who wrote it.
+pub(super) fn plain_message(message: &str) -> String {
+    if let Some((word, known)) =
+        message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
+    {
+        let known = known.trim_start_matches("one of ").replace('`', "");
+        return format!("there is no “{word}”; write one of: {}", known.replace(" or ", ", "));
+    }
+    let wrong = message.starts_with("invalid type") || message.starts_with("invalid value");
+    let wanted = match message.rsplit_once(", expected ").filter(|_| wrong).map(|(_, what)| what) {
+        Some("u8" | "u16" | "u32" | "u64" | "usize") => "a whole number, 0 or more",
+        Some("i32" | "i64") => "a whole number",
+        Some("f32" | "f64") => "a number",
+        Some("a boolean") => "true or false",
+        Some("a string") => "a text in quotes",
+        Some("a sequence") => "a list, such as [\"a\", \"b\"]",
+        _ => return message.to_owned(),
+    };
+    format!("write {wanted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_value_is_told_without_words_of_the_parser() {
+        let said = [
+            ("invalid type: string \"two\", expected u32", "write a whole number, 0 or more"),
+            ("invalid value: integer `-1`, expected u32", "write a whole number, 0 or more"),
+            (
+                "unknown variant `strict`, expected `green` or `compare`",
+                "there is no “strict”; write one of: green, compare",
+            ),
+            ("nothing can be spent like this", "nothing can be spent like this"),
+        ];
+        for (message, told) in said {
+            assert_eq!(plain_message(message), told);
+        }
+    }
 }

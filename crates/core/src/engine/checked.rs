@@ -106,6 +106,9 @@ pub struct RedCheck {
     /// the work is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compared: bool,
+    /// The stage at which the check runs, if that is after the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<CheckStage>,
 }
 
 impl RedCheck {

@@ -62,6 +62,12 @@ fn manual_advice(asked: &QuestionFacts<'_>) -> String {
                 me to try again."
             .to_owned();
     }
+    if asked.model.is_some() {
+        return "Please name a model that exists in “agent.model” of the settings or in the task, then \
+                tell me to try again. A model from “--model” cannot be changed for this build: cancel it \
+                with “unstuck cancel”, and run it again."
+            .to_owned();
+    }
     if asked.setup_ended.is_some() {
         return "Please fix what the command needs, or change “run.setup” in the settings. Then \
                 tell me to try again."

@@ -49,6 +49,8 @@ pub struct QuestionFacts<'a> {
     pub budget: Option<&'a BudgetFacts>,
     /// The amount a person adds to it by letting the work continue.
     pub raise: Option<&'a RaiseFacts>,
+    /// The model that the service does not know.
+    pub model: Option<&'a str>,
     /// The result of the setup command, if its failure kept the work from beginning.
     pub setup_ended: Option<&'a str>,
     /// The result of a check that exceeded its time limit before the work began.
@@ -94,6 +96,8 @@ pub enum OtherWork {
     GoesOn,
     /// No other work can continue now.
     None,
+    /// There is no other work.
+    NotThere,
     /// The build is paused.
     Paused,
     /// The build sleeps until its next budget window.
@@ -146,6 +150,7 @@ impl<'a> QuestionFacts<'a> {
             login: None,
             budget: None,
             raise: None,
+            model: None,
             setup_ended: None,
             check_ended: None,
             kept: None,

@@ -260,7 +260,7 @@ impl OptionsContext<'_> {
     const fn other_work_phrase(&self) -> &'static str {
         match self.other_work {
             OtherWork::GoesOn => " All other work continues.",
-            OtherWork::None | OtherWork::Paused | OtherWork::Rests => "",
+            OtherWork::None | OtherWork::NotThere | OtherWork::Paused | OtherWork::Rests => "",
         }
     }
 

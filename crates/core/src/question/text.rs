@@ -81,7 +81,7 @@ impl QuestionText {
         let Some((before, after)) =
             meanwhile.iter().find_map(|sentence| self.problem.rsplit_once(sentence))
         else {
-            return self.problem.clone();
+            return without_dependants(&self.problem).to_owned();
         };
         format!("{}{after}", without_dependants(before.trim_end()))
     }
@@ -144,6 +144,7 @@ impl ProblemText<'_> {
         sentences.extend(self.describe_obstacle());
         sentences.extend(explain_asking(self.asked));
         sentences.push(self.describe_meanwhile());
+        sentences.retain(|sentence| !sentence.is_empty());
         sentences.extend(self.describe_default());
         sentences.join(" ")
     }
@@ -189,6 +190,7 @@ impl ProblemText<'_> {
                     program: asked.program,
                     variable: asked.variable,
                     logged_in: asked.login.is_some(),
+                    model: asked.model,
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
                     kept: asked.kept,
@@ -262,7 +264,7 @@ impl ProblemText<'_> {
         let span = match self.asked.reason {
             Reason::TooManyQuestions { open } => {
                 return format!(
-                    "{} wait for you at once. They may all have the same cause.",
+                    "{} wait for you at once.",
                     capitalize_first(&count_noun(open, "question", "questions"))
                 );
             }
@@ -304,14 +306,15 @@ impl ProblemText<'_> {
             (OtherWork::GoesOn, _) if asked.code.is_some_and(reaches_further) => REST_CONTINUES,
             (OtherWork::GoesOn, _) => ALL_CONTINUES,
             (OtherWork::None, Work::Task) => NONE_CONTINUES,
-            (OtherWork::None, Work::Job) => JOB_WAITS,
+            (OtherWork::None | OtherWork::NotThere, Work::Job) => JOB_WAITS,
+            (OtherWork::NotThere, Work::Task) => "",
             (OtherWork::Paused, _) => BUILD_PAUSED,
             (OtherWork::Rests, _) => BUILD_SLEEPS,
         };
         match asked.dependants {
             0 => rest.to_owned(),
-            1 => format!("{waiting} that needs {them} waits too. {rest}"),
-            _ => format!("{waiting} that need {them} wait too. {rest}"),
+            1 => format!("{waiting} that needs {them} waits too. {rest}").trim_end().to_owned(),
+            _ => format!("{waiting} that need {them} wait too. {rest}").trim_end().to_owned(),
         }
     }
 

@@ -218,11 +218,14 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
             quote_after(&format!("The agent of {name} says"), text, QUESTION_CHARS_MAX)
         }
         Event::Remarked { text, .. } => verbatim_line(text, NOTE_CHARS_MAX),
-        Event::Retrying { code, .. } => format!(
-            "Trying a different approach ({}) for {name}: {}.",
-            next_approach(recorded),
-            why(*code)
-        ),
+        Event::Retrying { code, .. } => {
+            let failure = facts.failure.filter(|fault| fault.code() == *code);
+            format!(
+                "Trying a different approach ({}) for {name}: {}.",
+                next_approach(recorded),
+                failure.map_or_else(|| why(*code).to_owned(), failure_phrase_with_facts)
+            )
+        }
         Event::Recovered { signatures, .. } => {
             let errors = render_count(signatures.len(), "error", "errors");
             format!("{start} got past {errors}; its retry counters are reset.")

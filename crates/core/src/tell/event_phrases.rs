@@ -41,7 +41,21 @@ pub(super) fn red_base_sentence(red: &[RedCheck]) -> String {
         [one] => format!(", and so does {one}"),
         many => format!(", and so do {}", join_parts(many)),
     };
-    let then = match (first.compared, others.is_empty()) {
+    let alone = others.is_empty();
+    let then = match (first.compared, alone) {
+        _ if first.later.is_some() && red.iter().all(|check| check.later == first.later) => {
+            match (first.later, alone) {
+                (Some(CheckStage::PrePr), true) => {
+                    "It has to pass before a pull request is opened."
+                }
+                (Some(CheckStage::PrePr), false) => {
+                    "They have to pass before a pull request is opened."
+                }
+                (_, true) => "It has to pass before the work is pushed.",
+                (_, false) => "They have to pass before the work is pushed.",
+            }
+        }
+
         (true, _) => "What fails there now may still fail when the work is done, and nothing else.",
         (false, true) => "It has to pass when the work is done.",
         (false, false) => "They have to pass when the work is done.",

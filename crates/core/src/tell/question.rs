@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::engine::{BuildState, Question, Rule, State, Subject, Task, TaskId, TaskStateKind};
 use crate::fault::{
-    Auth, BudgetSpan, Charge, Code, ExpiredCertificate, Fault, Files, Kind, Permission, Work,
+    Auth, BudgetSpan, Charge, Code, ExpiredCertificate, Fault, Files, Kind, Missing, Permission,
+    Work,
 };
 use crate::policy::Amount;
 use crate::question::{
@@ -14,7 +15,7 @@ use crate::question::{
 };
 use crate::text::{
     agent_service, is_rejected_push, missing_program, provider_display_name, service_at,
-    service_of_variable,
+    service_of_variable, silent_span, telling_line, unknown_model,
 };
 use crate::time::{Span, Time};
 
@@ -72,6 +73,7 @@ fn with_question_facts<T>(
         attempts: &attempts,
         account: hints.account.as_deref(),
         program: hints.program,
+        model: hints.model,
         what: hints.what.as_deref(),
         came_back: question.action.as_ref().and_then(|action| action.came_back.as_deref()),
         look_at: question.action.as_ref().and_then(|action| action.look_at.as_deref()),
@@ -225,9 +227,14 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
     let Some(build) = first.and_then(|task| state.build(task.build)) else {
         return OtherWork::None;
     };
+    let concerned = with_dependants(state, question.tasks.clone());
+    let has_ended = |id: &TaskId| state.task(*id).is_some_and(|task| task.state.has_ended());
+    let is_open = |id: &TaskId| !concerned.contains(id) && !has_ended(id);
+    let has_others = build.tasks.iter().any(is_open);
     match build.state {
         BuildState::Paused { .. } => return OtherWork::Paused,
         BuildState::Sleeping { .. } => return OtherWork::Rests,
+        _ if !has_others => return OtherWork::NotThere,
         // In the user's own working tree no other task begins before this one has ended.
         _ if state.tree_taken_by(build).is_some_and(|task| question.tasks.contains(&task.id)) => {
             return OtherWork::None;
@@ -268,10 +275,14 @@ fn with_dependants(state: &State, mut seen: Vec<TaskId>) -> Vec<TaskId> {
     seen
 }
 
+/// The obstacle of an agent that was ended because it was silent.
+const WAS_SILENT: &str = "Nothing was heard of the AI helper for too long, so I ended it.";
+
 #[derive(Default)]
 struct QuestionHints<'a> {
     account: Option<Cow<'a, str>>,
     program: Option<&'a str>,
+    model: Option<&'a str>,
     what: Option<Cow<'a, str>>,
     variable: Option<&'a str>,
     login: Option<&'a str>,
@@ -340,9 +351,11 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
         },
         // Unstuck measured the disk space itself.
         Some(Kind::EnvDiskFull(of)) if of.command.is_none() => QuestionHints::from_name(message),
-        Some(Kind::ProviderNotAvailable(c)) => {
-            QuestionHints { account: account_name(&c.name, None), ..QuestionHints::default() }
-        }
+        Some(Kind::ProviderNotAvailable(c)) => QuestionHints {
+            account: account_name(&c.name, None),
+            model: question.fault.as_deref().and_then(unknown_model),
+            ..QuestionHints::default()
+        },
         Some(
             Kind::ValidationPreCommit(of)
             | Kind::ValidationPrePush(of)
@@ -364,10 +377,18 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
                 _ => QuestionHints::default(),
             }
         }
+        Some(Kind::GitCommitFailed(_)) => {
+            QuestionHints::from_name(telling_line(message).unwrap_or_default())
+        }
         Some(Kind::GitConflict(_)) => {
             QuestionHints { rejected_push: is_rejected_push(message), ..QuestionHints::default() }
         }
         Some(Kind::OperationTimeout(of)) => QuestionHints::from_name(&of.operation),
+        Some(Kind::IterationTimeout(_)) => {
+            let is_silent =
+                question.fault.as_deref().is_some_and(|fault| silent_span(fault).is_some());
+            QuestionHints { why: is_silent.then_some(WAS_SILENT), ..QuestionHints::default() }
+        }
         Some(Kind::LogicError(of)) => {
             QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
         }
@@ -375,18 +396,7 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             phase: of.phase.as_deref(),
             ..QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
         },
-        Some(Kind::PreconditionMissing(c)) => {
-            let ended = |is: fn(&Fault) -> bool| {
-                let fault = question.fault.as_deref().filter(|fault| is(fault));
-                fault.and_then(|fault| fault.cause.as_deref())
-            };
-            let setup_ended = ended(Fault::is_setup_failure);
-            let check_ended = ended(Fault::is_slow_base);
-            let kept = ended(Fault::is_denied_access);
-            let broken = ended(Fault::is_broken_base);
-            let named = QuestionHints::from_name(&c.what);
-            QuestionHints { setup_ended, check_ended, kept, broken, ..named }
-        }
+        Some(Kind::PreconditionMissing(of)) => missing_hints(question, of),
         Some(Kind::PermissionCommandBlocked(of)) => command_hints(of),
         Some(Kind::PermissionFileAccess(of)) => {
             let guarded = question.fault.as_ref().is_some_and(|fault| fault.is_agent_refusal());
@@ -408,6 +418,21 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             ..QuestionHints::default()
         },
         _ => QuestionHints::default(),
+    }
+}
+
+/// Returns the hints for a missing thing, with what ended or was denied because of it.
+fn missing_hints<'a>(question: &'a Question, of: &'a Missing) -> QuestionHints<'a> {
+    let ended = |is: fn(&Fault) -> bool| {
+        let fault = question.fault.as_deref().filter(|fault| is(fault));
+        fault.and_then(|fault| fault.cause.as_deref())
+    };
+    QuestionHints {
+        setup_ended: ended(Fault::is_setup_failure),
+        check_ended: ended(Fault::is_slow_base),
+        kept: ended(Fault::is_denied_access),
+        broken: ended(Fault::is_broken_base),
+        ..QuestionHints::from_name(&of.what)
     }
 }
 

@@ -21,8 +21,8 @@ pub use bounded::strip_escapes;
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, LINT_BYTES_MAX, LintFinding, LintRule, lint_text};
 pub use obstacle::{
-    NO_CONNECTION, Obstacle, describe_obstacle, failure_phrase, failure_phrase_with_facts,
-    slow_step,
+    NO_CONNECTION, Obstacle, SECRETS, SILENT, UNHEARD, describe_failure, describe_obstacle,
+    failure_phrase, failure_phrase_with_facts, silent_span, slow_step, unknown_model,
 };
 pub use output::push_refusal;
 pub(crate) use output::{failure_reason, is_rejected_push, missing_program, telling_line};

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::say::capitalize_first;
-use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words};
-use crate::fault::{Category, Code, ExpiredCertificate, Fault, Kind, Tool, Work};
+use super::output::telling_line;
+use super::say::{capitalize_first, span_words};
+use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words, verbatim_line};
+use crate::fault::{Category, Code, ExpiredCertificate, Fault, Kind, Tool, Validation, Work};
+use crate::time::Span;
 
 /// The known facts about an obstacle besides its code. Without a name the sentence stays general.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +21,8 @@ pub struct Obstacle<'a> {
     pub variable: Option<&'a str>,
     /// `true` if the program has its own login, without a key.
     pub logged_in: bool,
+    /// The model that the service does not know.
+    pub model: Option<&'a str>,
     /// The result of the setup command, if that is the obstacle.
     pub setup_ended: Option<&'a str>,
     /// The result of a check that exceeded its time limit before the work began.
@@ -74,17 +78,24 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::ProviderRejected => {
             return capitalize_first(&format!("{account} did not accept my request."));
         }
-        Code::ProviderNotAvailable => "the AI helper this work needs is not set up here.",
+        Code::ProviderNotAvailable if about.model.is_some() => {
+            let model = about.model.and_then(|model| quote_words(model, VALUE_CHARS_MAX));
+            let model = model.unwrap_or_default();
+            return capitalize_first(&format!("{account} does not know the model {model}."));
+        }
+        Code::ProviderNotAvailable => {
+            "the AI helper this work needs, or its model, is not available."
+        }
         Code::ProviderQuota => {
             return capitalize_first(&format!(
                 "{account} has no credit left, or its spending cap is reached."
             ));
         }
-        Code::IterationTimeout => "a round of work took too long, so I ended it.",
         Code::OperationTimeout => return named("one step took too long, so I ended it"),
-        Code::ValidationPreCommit if about.why.is_some() => {
+        Code::IterationTimeout | Code::ValidationPreCommit if about.why.is_some() => {
             return about.why.unwrap_or_default().to_owned();
         }
+        Code::IterationTimeout => "a round of work took too long, so I ended it.",
         Code::ValidationPreCommit if again => {
             return named("a check that must pass before I save the work still fails");
         }
@@ -117,6 +128,10 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::ConfigParseError => "I cannot read a file with settings or tasks.",
         Code::GitStatusFailed => {
             "I cannot list what has changed in the project, so I let nothing pass."
+        }
+        Code::GitCommitFailed if about.what.is_some() => {
+            let said = named("I cannot save the finished work into the project");
+            return format!("{said} Its files stay in the folder it was done in.");
         }
         Code::GitCommitFailed => {
             "I cannot save the finished work into the project. Its files stay in the folder it was done in."
@@ -339,6 +354,14 @@ const fn usual_account(code: Code) -> &'static str {
 
 /// The prefix of the sources of faults of a repository's own hooks.
 const HOOKS: &str = "hook:";
+/// The source of the fault of a change that seems to hold a secret. The lines of its output name the places:
+/// `src/a.py:3: a secret (a key)`.
+pub const SECRETS: &str = "validate:secrets";
+
+/// The beginning of the message of a fault of an agent that became silent; the time follows.
+pub const SILENT: &str = "nothing more was heard of it for ";
+/// The beginning of the message of a fault of an agent that was never heard of; the time follows.
+pub const UNHEARD: &str = "nothing was heard of it for ";
 
 /// The beginning of the message of a fault whose AI service was not reached; its host follows.
 pub const NO_CONNECTION: &str = "no connection to ";
@@ -356,6 +379,15 @@ pub fn failure_phrase_with_facts(fault: &Fault) -> String {
     if let Some(host) = unreached.and_then(|host| quote_words(host, VALUE_CHARS_MAX)) {
         return format!("the AI service at {host} cannot be reached");
     }
+    if let Some(said) = red_check_phrase(fault).or_else(|| setup_phrase(fault)) {
+        return said;
+    }
+    if let Some(span) = silent_span(fault) {
+        return format!("nothing was heard of the AI helper for {span}");
+    }
+    if let Some(model) = unknown_model(fault).and_then(|name| quote_words(name, VALUE_CHARS_MAX)) {
+        return format!("the AI service does not know the model {model}");
+    }
     let failed = failure_phrase(fault.code(), false);
     let step = slow_step(fault).map(Cow::Owned);
     let (command, address) = fault.failed_connection();
@@ -363,6 +395,71 @@ pub fn failure_phrase_with_facts(fault: &Fault) -> String {
     let facts = step.into_iter().chain(refused).chain(command.map(Cow::Borrowed)).chain(address);
     let facts: Vec<_> = facts.filter_map(|fact| quote_words(&fact, VALUE_CHARS_MAX)).collect();
     if facts.is_empty() { failed.to_owned() } else { format!("{failed} ({})", facts.join(", ")) }
+}
+
+/// Returns the failure as a sentence, with the line of the output that says most about it, if there is one.
+pub fn describe_failure(fault: &Fault) -> String {
+    let said = failure_phrase_with_facts(fault);
+    let output = red_check(fault).map_or(fault.message.as_str(), |red| red.output.as_str());
+    let line = telling_line(output).filter(|_| fault.source != SECRETS);
+    let line = line.and_then(|line| quote_words(line, VALUE_CHARS_MAX));
+    match line.filter(|line| !said.contains(line.as_str())) {
+        Some(line) => format!("{}: {line}.", capitalize_first(&said)),
+        None => format!("{}.", capitalize_first(&said)),
+    }
+}
+
+/// Returns the red check of a fault.
+const fn red_check(fault: &Fault) -> Option<&Validation> {
+    match &fault.kind {
+        Kind::ValidationPreCommit(red)
+        | Kind::ValidationPrePush(red)
+        | Kind::ValidationPrePr(red)
+        | Kind::ValidationRedBase(red) => Some(red),
+        _ => None,
+    }
+}
+
+/// Says which check failed, which hook refused, or which file seems to hold a secret.
+fn red_check_phrase(fault: &Fault) -> Option<String> {
+    let red = red_check(fault)?;
+    if fault.source == SECRETS {
+        let (file, _) = red.output.lines().next()?.split_once(": a secret")?;
+        let file = quote_words(file, VALUE_CHARS_MAX)?;
+        return Some(format!("the change holds what looks like a secret (in {file})"));
+    }
+    if fault.is_misplaced_work() {
+        let place = fault.message.lines().next()?.strip_prefix("your work ")?;
+        return Some(format!("the work {}", verbatim_line(place, VALUE_CHARS_MAX)));
+    }
+    let name = quote_words(&red.command, VALUE_CHARS_MAX)?;
+    if fault.source.starts_with(HOOKS) {
+        let what = if fault.code() == Code::ValidationPrePush { "push" } else { "commit" };
+        return Some(format!("the hook {name} refused the {what}"));
+    }
+    let rest = failure_phrase(fault.code(), false).strip_prefix("a check")?;
+    Some(format!("the check {name}{rest}"))
+}
+
+/// Says which setup command kept the work from beginning, and how it ended.
+fn setup_phrase(fault: &Fault) -> Option<String> {
+    let Kind::PreconditionMissing(of) = &fault.kind else { return None };
+    let ended = fault.cause.as_deref().filter(|_| fault.is_setup_failure())?;
+    let command = quote_words(&of.what, VALUE_CHARS_MAX)?;
+    Some(format!("the setup command {command} {ended}"))
+}
+
+/// Returns for how long nothing was heard of an agent, if it was ended for that.
+pub fn silent_span(fault: &Fault) -> Option<String> {
+    let Kind::IterationTimeout(of) = &fault.kind else { return None };
+    let is_silent = fault.message.starts_with(SILENT) || fault.message.starts_with(UNHEARD);
+    is_silent.then(|| span_words(Span::from_millis(of.limit_ms)))
+}
+
+/// Returns the model that was asked for, if its service says that it does not exist.
+pub fn unknown_model(fault: &Fault) -> Option<&str> {
+    let Kind::ProviderNotAvailable(of) = &fault.kind else { return None };
+    of.model.as_deref().filter(|model| !model.is_empty() && fault.message.contains(model))
 }
 
 /// Returns the first of the commands that were refused.
@@ -391,7 +488,7 @@ pub const fn failure_phrase(code: Code, again: bool) -> &'static str {
         Code::ProviderOutputLimit => "the answer was cut off because it was too long",
         Code::ProviderRefused => "the AI helper would not do it as asked",
         Code::ProviderRejected => "the AI service did not accept the way I called it",
-        Code::ProviderNotAvailable => "the AI helper was not set up here",
+        Code::ProviderNotAvailable => "the AI helper or its model was not available",
         Code::ProviderQuota => "the account had no credit left",
         Code::IterationTimeout => "the attempt took too long",
         Code::OperationTimeout => "one step took too long",

@@ -38,9 +38,6 @@ const TASK_DONE: &str = "task_done";
 /// Maximum time for an agent's last messages after that.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 
-/// The remark about unknown cost, made once per attempt.
-const UNPRICED: &str = "What this costs is not known. It does not count towards a limit in money.";
-
 /// An observer of an agent's activity.
 pub(super) struct AgentFollower<'a> {
     decider: Arc<dyn Decider>,
@@ -60,8 +57,6 @@ pub(super) struct AgentFollower<'a> {
     says_done: Option<PendingDoneCall>,
     /// Number of calls since the last report.
     calls: u32,
-    /// Set when the remark about unknown cost was made.
-    unpriced: bool,
 }
 
 /// The observations of an attempt.
@@ -75,6 +70,8 @@ pub(super) struct AgentObservations {
     pub(super) done: Option<String>,
     /// The content of the worktree at that time.
     pub(super) content: Option<WorktreeContent>,
+    /// Set if the cost of something is not known.
+    pub(super) unpriced: bool,
 }
 
 /// The call by which an agent says that its task is done.
@@ -110,7 +107,6 @@ impl<'a> AgentFollower<'a> {
             seen: AgentObservations::default(),
             says_done: None,
             calls: 0,
-            unpriced: false,
         }
     }
 
@@ -290,9 +286,7 @@ impl<'a> AgentFollower<'a> {
     async fn record_usage(&mut self, usage: Usage) {
         let money =
             usage.money_micros.or_else(|| self.price.map(|price| price.compute_cost(&usage)));
-        if money.is_none() && !std::mem::replace(&mut self.unpriced, true) {
-            self.send_note(RunNote::Remarked { text: UNPRICED.into() }).await;
-        }
+        self.seen.unpriced |= money.is_none();
         // Unknown cost counts as no money; the tokens count.
         let spent =
             Amount { money_micros: money.unwrap_or(0), tokens: usage.total_tokens(), time_ms: 0 };

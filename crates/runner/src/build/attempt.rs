@@ -7,14 +7,16 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{AgentAction, Approach, DiffChange};
 use unstuck_core::engine::{Command, EffectOutcome, RedCheck, RunNote, Start};
-use unstuck_core::fault::{BudgetSpent, Code, Fault, Input, Kind, text_rules};
+use unstuck_core::fault::{BudgetSpent, CheckStage, Code, Fault, Input, Kind, text_rules};
 use unstuck_core::policy::Amount;
-use unstuck_core::text::NO_CONNECTION;
+use unstuck_core::text::{NO_CONNECTION, provider_display_name};
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, AgentAssignment, AgentEnd};
 use unstuck_world::commands::NetworkIsolation;
 use unstuck_world::egress::EgressProxy;
 use unstuck_world::process::Wall;
-use unstuck_world::validate::{BaselineMode, BaselineRequirement, render_service_denial};
+use unstuck_world::validate::{
+    BaselineMode, BaselineRequirement, GateChecks, render_service_denial,
+};
 use unstuck_world::workspace::{Workspace, WorktreeContent};
 
 use super::agent_follower::{ACTIONS_MAX, AgentFollower};
@@ -23,10 +25,10 @@ use super::denials::{is_file_denial, parse_declared_keys, relativize_denied_path
 use super::egress::explain_refused_hosts;
 use super::sandbox::AgentNetwork;
 use super::scope_check::join_path_names;
-use super::settings::{TaskSettings, TaskWorker};
+use super::settings::{TaskGates, TaskSettings, TaskWorker};
 use super::wording::collect_task_words;
 use crate::decider::StateQuery;
-use crate::effects::{EffectRequest, EffectResult, failed_outcome};
+use crate::effects::{EffectRequest, EffectResult, failed_outcome, lock_unpoisoned};
 
 /// The prefix of a line by which an agent says that it cannot continue without the operator.
 const BLOCKED: &str = "BLOCKED:";
@@ -101,6 +103,7 @@ impl BuildContext {
                 if !self.has_budget(order).await {
                     return Ok(None);
                 }
+                let model = assignment.model.clone();
                 let is_short_of_time = assignment.limits.total < task.limits.total;
                 let work = (task, &**agent, wall);
                 let mut worked = self.run_agent(order, work, (assignment, &workspace), stop).await;
@@ -108,9 +111,16 @@ impl BuildContext {
                     blame_time_budget(&mut worked.end, agent.provider_name());
                 }
                 if let Some(egress) = &egress {
-                    self.note_refused_hosts(order, egress).await;
+                    let asked_for = |host: &str| {
+                        let actions = worked.iter().flat_map(|worked| &worked.actions);
+                        actions.into_iter().any(|action| action.input.contains(host))
+                    };
+                    let own = agent.background_hosts().iter().copied();
+                    let own: Vec<_> = own.filter(|host| !asked_for(host)).collect();
+                    self.note_refused_hosts(order, egress, &own).await;
                 }
                 if let Some(worked) = worked.as_mut() {
+                    name_requested_model(&mut worked.end, model);
                     name_unreached_service(&mut worked.end, task, egress.as_ref());
                 }
                 worked
@@ -196,6 +206,7 @@ impl BuildContext {
                 .map(|test| redactor.redact_text(test).into())
                 .collect(),
             compared: task.gates.baseline == BaselineMode::Compare,
+            later: find_later_stage(&task.gates, command),
         });
         let red: Vec<RedCheck> = red.collect();
         for check in red.iter().filter(|_| is_new) {
@@ -229,6 +240,18 @@ impl BuildContext {
         }
     }
 
+    /// Says once in a build that the cost of an agent is not known.
+    async fn remark_unknown_cost(&self, order: &EffectRequest, agent: Option<&str>) {
+        let is_first = lock_unpoisoned(&self.told_unpriced).insert(order.build);
+        if is_first {
+            let agent = agent.and_then(provider_display_name).unwrap_or("the agent");
+            let said = format!(
+                "What {agent} costs is not known, and it does not count towards a limit in money."
+            );
+            self.send_remark(order, &said).await;
+        }
+    }
+
     /// Redacts the transcripts that the agent's program keeps: it may have printed its own key.
     async fn redact_transcripts(&self, agent: &dyn Agent) {
         let Some(folder) = agent.transcript_folder().map(Path::to_owned) else { return };
@@ -259,6 +282,9 @@ impl BuildContext {
         let work = agent.work_on(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow_agent(told, told_to_stop));
         self.redact_transcripts(agent).await;
+        if seen.unpriced && !agent.reports_cost() {
+            self.remark_unknown_cost(order, agent.provider_name()).await;
+        }
         let end = match (ended.end, seen.done, seen.stuck) {
             (AgentEnd::Stopped, ..) if stop.is_cancelled() => return None,
             (end @ AgentEnd::Finished { .. }, Some(_), _) | (end, None, None) => end,
@@ -392,6 +418,26 @@ fn attempt_outcome(end: AgentEnd, approach: Approach) -> EffectOutcome {
     match fault {
         Some(fault) => EffectOutcome::Failed { fault, approach: Some(approach) },
         None => EffectOutcome::Attempted { approach },
+    }
+}
+
+/// Returns the stage of a check that does not run before the commit.
+fn find_later_stage(gates: &TaskGates, command: &str) -> Option<CheckStage> {
+    let has = |checks: &GateChecks| checks.commands().iter().any(|check| check == command);
+    if has(&gates.pre_commit) {
+        None
+    } else if has(&gates.pre_push) {
+        Some(CheckStage::PrePush)
+    } else {
+        has(&gates.pre_pr).then_some(CheckStage::PrePr)
+    }
+}
+
+/// Adds the model that was asked for to the fault of an agent that is not available.
+fn name_requested_model(end: &mut AgentEnd, model: Option<String>) {
+    let AgentEnd::Failed(fault) = end else { return };
+    if let Kind::ProviderNotAvailable(of) = &mut fault.kind {
+        of.model = of.model.take().or(model);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, RunNote, TaskId};
+use unstuck_core::engine::{BuildId, Command, RunNote, TaskId};
 use unstuck_core::fault::{Config, Fault};
 use unstuck_store::Store;
 use unstuck_world::commands::{CommandPolicy, CommandRules};
@@ -49,6 +49,8 @@ pub(crate) struct BuildContext {
     pub(super) told_first: Mutex<BTreeSet<TaskId>>,
     /// Tasks whose agent was told that fewer tests run.
     pub(super) told_fewer: Mutex<BTreeSet<TaskId>>,
+    /// Builds in which it was said that an agent's cost is not known.
+    pub(super) told_unpriced: Mutex<BTreeSet<BuildId>>,
     pub(super) walls_told: AtomicBool,
     /// Cancelled when no further effect is performed.
     pub(super) over: CancellationToken,
@@ -71,6 +73,7 @@ impl BuildContext {
             denied: AttemptDenials::default(),
             told_first: Mutex::default(),
             told_fewer: Mutex::default(),
+            told_unpriced: Mutex::default(),
             connector: Connector::new(settings.credentials.clone()),
             walls_told: AtomicBool::new(false),
             over: CancellationToken::new(),

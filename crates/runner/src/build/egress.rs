@@ -19,6 +19,8 @@ use crate::effects::EffectRequest;
 const SOURCE: &str = "egress";
 /// Maximum number of refusals of one attempt that are reported individually.
 const NOTED_MAX: usize = 5;
+/// Maximum number of refused connections to a host that count as the agent program's own.
+const OWN_CALLS_MAX: u64 = 5;
 
 impl BuildContext {
     /// Opens the network access of an agent program, until the result is dropped.
@@ -77,9 +79,16 @@ impl BuildContext {
         Ok((shell, egress))
     }
 
-    /// Records the connections that the proxy of an attempt refused.
-    pub(super) async fn note_refused_hosts(&self, order: &EffectRequest, egress: &EgressProxy) {
-        for refused in egress.list_refusals().into_iter().take(NOTED_MAX) {
+    /// Records the connections that the proxy of an attempt refused, except a few to the hosts that the
+    /// agent's program connects to by itself.
+    pub(super) async fn note_refused_hosts(
+        &self,
+        order: &EffectRequest,
+        egress: &EgressProxy,
+        own_hosts: &[&str],
+    ) {
+        let refused = egress.list_refusals().into_iter();
+        for refused in refused.filter(|refused| !is_own_call(refused, own_hosts)).take(NOTED_MAX) {
             let times = if refused.times > 1 {
                 format!(" ({} times)", refused.times)
             } else {
@@ -102,6 +111,12 @@ impl BuildContext {
         let lock = self.runs.lock_path(order.effect.task, order.effect.run);
         lock.with_extension("egress")
     }
+}
+
+/// Returns whether an agent program itself may have made these connections to one of its hosts.
+fn is_own_call(refused: &RefusedTarget, own_hosts: &[&str]) -> bool {
+    let host = refused.target.split(':').next().unwrap_or_default();
+    refused.times <= OWN_CALLS_MAX && own_hosts.contains(&host)
 }
 
 /// The connections that the sandbox of a command refused.
@@ -175,4 +190,25 @@ fn proxy_not_started_fault() -> Fault {
     let what = "a socket for the proxy beside the run's lock file".to_owned();
     let message = "the proxy through which the agent reaches its service could not be started";
     Fault::precondition_missing(SOURCE, message, Missing { what })
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_world::egress::RefusalReason;
+
+    use super::*;
+
+    #[test]
+    fn a_few_calls_of_the_program_itself_are_no_news() {
+        let refused = |target: &str, times| RefusedTarget {
+            target: target.to_owned(),
+            reason: RefusalReason::NotListed,
+            times,
+            allowed_by: None,
+        };
+        let own = ["github.com"];
+        assert!(is_own_call(&refused("github.com:443", OWN_CALLS_MAX), &own));
+        assert!(!is_own_call(&refused("github.com:443", OWN_CALLS_MAX + 1), &own));
+        assert!(!is_own_call(&refused("api.github.com:443", 1), &own));
+    }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use unstuck_core::engine::{BuildId, RunId, Start, TaskState};
 use unstuck_core::fault::{Class, Code, Fault, Kind, Missing, Tool, Validation};
-use unstuck_core::time::Time;
+use unstuck_core::text::span_words;
+use unstuck_core::time::{Span, Time};
 use unstuck_store::Store;
 use unstuck_store::tables::TaskRow;
 use unstuck_world::git::Oid;
@@ -218,7 +219,10 @@ fn describe_command_end(kind: &Kind) -> String {
         }
         Kind::LogicError(logic) | Kind::LogicBadInput(logic) => logic.exit,
         Kind::ToolCrash(crash) => crash.exit,
-        Kind::OperationTimeout(_) => return "did not end in time".to_owned(),
+        Kind::OperationTimeout(of) => {
+            let span = span_words(Span::from_millis(of.limit_ms));
+            return format!("did not end within {span} (“run.command” sets this limit)");
+        }
         _ => None,
     };
     exit.map_or_else(|| "did not succeed".to_owned(), |exit| format!("ended with {exit}"))

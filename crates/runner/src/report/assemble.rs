@@ -10,7 +10,7 @@ use unstuck_core::fault::{Code, Fault};
 use unstuck_core::policy::Amount;
 use unstuck_core::question::Decision;
 use unstuck_core::text::{
-    QUESTION_CHARS_MAX, count_noun, failure_phrase, span_words, verbatim_line,
+    QUESTION_CHARS_MAX, count_noun, describe_failure, failure_phrase, span_words, verbatim_line,
 };
 use unstuck_core::time::Span;
 use unstuck_store::tables::{GateRow, QuestionRow, QuestionStatus, RunRow};
@@ -120,7 +120,8 @@ fn assemble_unchanged(
 }
 
 fn assemble_refused(names: &TaskNames<'_>, task: &TaskFacts) -> Vec<RefusedRequest> {
-    let (id, title) = (task.row.id, names.task_name(task.row.id));
+    let id = task.row.id;
+    let title = names.task_name(id);
     let refused = task.row.moved.refused.iter().map(|refused| RefusedRequest {
         task: id,
         title: title.clone(),
@@ -186,7 +187,7 @@ fn assemble_ongoing(
     task: &TaskFacts,
 ) -> Option<OngoingTask> {
     let row = &task.row;
-    let stands = wording::describe_ongoing(&row.moved.state, facts.at_work)?;
+    let stands = wording::describe_ongoing(&row.moved.state, facts.build.state, facts.at_work)?;
     Some(OngoingTask { task: row.id, title: names.task_name(row.id), stands })
 }
 
@@ -326,6 +327,7 @@ fn make_healed_error(
         code: fault.code(),
         source: fault.source.clone(),
         message: shorten_first_line(&fault.message),
+        said: describe_failure(fault),
         runs: vec![run.id],
     }
 }

@@ -34,6 +34,11 @@ impl MissingPush {
     /// refused again.
     pub fn render_advice(&self) -> String {
         match &self.reason {
+            Some(reason) if is_other_branch(reason) => format!(
+                "The reason: {reason}. The remote has other commits on a branch of this name. \
+                 `{}:NEW-NAME` pushes it under another name.",
+                self.push_command()
+            ),
             Some(reason) => {
                 format!(
                     "The reason: {reason}. When that is put right, `{}` pushes it.",
@@ -43,6 +48,11 @@ impl MissingPush {
             None => format!("`{}` pushes it.", self.push_command()),
         }
     }
+}
+
+/// Returns whether git refused a push because the remote's branch has commits that are not here.
+fn is_other_branch(reason: &str) -> bool {
+    reason.contains("(fetch first)") || reason.contains("(non-fast-forward)")
 }
 
 /// Returns the branch of a build whose latest push did not arrive. Each push sends the whole

@@ -350,6 +350,9 @@ pub struct HealedError {
     pub source: String,
     /// The first line of its message.
     pub message: String,
+    /// The failure as a sentence, with the line of the output that says most about it.
+    #[serde(default)]
+    pub said: String,
     /// The runs that it ended or held up.
     pub runs: Vec<RunId>,
 }

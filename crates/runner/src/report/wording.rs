@@ -100,8 +100,15 @@ pub(super) fn render_not_done_reason(
 }
 
 /// Returns the state of a task that has not ended and does not wait for a person.
-pub(super) fn describe_ongoing(state: &TaskState, at_work: bool) -> Option<String> {
+pub(super) fn describe_ongoing(
+    state: &TaskState,
+    build: BuildState,
+    at_work: bool,
+) -> Option<String> {
     match state {
+        TaskState::Running { .. } if matches!(build, BuildState::Paused { .. }) => {
+            Some("paused with its build".to_owned())
+        }
         TaskState::Running { .. } if !at_work => Some(brief::NEXT_START.to_owned()),
         TaskState::Parked { .. } => None,
         state if state.has_ended() => None,

@@ -358,6 +358,7 @@ fn red_check(lines: usize) -> RedCheck {
         output: format!("\u{1b}[31m{}", output.join("\n")).into(),
         tests: vec!["test_login".to_owned()],
         compared: false,
+        later: None,
     }
 }
 

@@ -66,6 +66,12 @@ impl Git {
         Ok(done.status != NO_REMOTE || remote.contains(['/', ':']))
     }
 
+    /// Returns the names of all remotes.
+    pub async fn list_remotes(&self) -> Result<Vec<String>, Fault> {
+        let done = self.call(GitAction::Look).args(["remote"]).run().await?;
+        Ok(String::from_utf8_lossy(&done.stdout).lines().map(str::to_owned).collect())
+    }
+
     async fn query_push_url(&self, remote: &str) -> Result<GitOutput, Fault> {
         let call = self.call(GitAction::Look).args(["remote", "get-url", "--push"]);
         call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await

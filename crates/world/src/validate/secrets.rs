@@ -2,10 +2,10 @@
 //! finding has the location and the kind of a secret, never the secret itself.
 
 use unstuck_core::fault::{Fault, Validation};
+use unstuck_core::text::SECRETS;
 
 use crate::redact::Redactor;
 
-const SOURCE: &str = "validate:secrets";
 const COMMAND: &str = "scan for secrets";
 
 /// A place in a change that looks like a secret.
@@ -42,7 +42,7 @@ impl SecretScanner {
         let message = "the change holds what looks like a secret";
         let context =
             Validation { command: COMMAND.to_owned(), exit: None, output: lines.join("\n") };
-        Err(Fault::validation_pre_commit(SOURCE, message, context))
+        Err(Fault::validation_pre_commit(SECRETS, message, context))
     }
 
     /// Scans the lines that a patch adds.

@@ -13,6 +13,7 @@ use unstuck_runner::build::BuildPerformer;
 use unstuck_runner::{Decider, SystemClock};
 use unstuck_store::Store;
 use unstuck_world::commands::NetworkIsolation;
+use unstuck_world::git::status::StatusEntry;
 use unstuck_world::process::GuardCommand;
 use unstuck_world::provider::take_logins_back;
 use unstuck_world::workspace;
@@ -28,8 +29,10 @@ use crate::build::{
 use crate::commands::init::detect_checks_of;
 use crate::error::CliError;
 use crate::project::{self, LocalProject, ProjectConnection, ProjectSession};
-use crate::render;
-use crate::settings::{ResolvedSettings, RunOptions, Settings, load_with_options, merge_options};
+use crate::render::{self, words};
+use crate::settings::{
+    self, ResolvedSettings, RunOptions, Settings, load_with_options, merge_options,
+};
 
 pub(in crate::commands) struct BuildWorkers {
     project: LocalProject,
@@ -177,9 +180,36 @@ impl BuildWorkers {
             return Ok(None);
         }
         Ok(Some(format!(
-            "there is no remote {remote}, so nothing will be pushed. `git remote add \
-             {remote} URL` adds it, `run.remote` in unstuck.toml names another."
+            "there is no remote {remote}, so nothing will be pushed. {}",
+            render_remote_advice(remote, &self.repository.git().list_remotes().await?)
         )))
+    }
+
+    /// Returns what a person should know of the repository before the work begins: changes that agents do
+    /// not see, and an author that git does not know.
+    pub(in crate::commands) async fn repository_remarks(
+        &self,
+        plan: &Plan,
+    ) -> Result<Vec<String>, CliError> {
+        let git = self.repository.git();
+        let mut remarks = Vec::new();
+        if !self.settings.run.in_place {
+            let files = plan.iter().filter_map(|(spec, _)| spec.file.as_deref());
+            let inputs: Vec<&str> = files.chain([settings::FILE]).collect();
+            let is_input = |path: &str| inputs.iter().any(|input| path.ends_with(input));
+            let changed: Vec<String> = git.status().await?.iter().map(shown_change).collect();
+            let changed: Vec<String> = changed.into_iter().filter(|path| !is_input(path)).collect();
+            remarks.extend(render_unseen(&changed));
+        }
+        if git.read_author().await?.is_none() {
+            remarks.push(
+                "git does not know who you are, so commits are made as Unstuck <unstuck@localhost>. \
+                 `git config user.name 'Your Name' && git config user.email you@example.com` \
+                 changes that."
+                    .to_owned(),
+            );
+        }
+        Ok(remarks)
     }
 
     pub(in crate::commands) fn start_command(&self, plan: Plan) -> Command {
@@ -295,4 +325,37 @@ pub(in crate::commands) async fn load_open_builds(
         }
     }
     Ok(open)
+}
+
+/// Maximum number of changed files that are named.
+const NAMED_MAX: usize = 3;
+
+fn shown_change(entry: &StatusEntry) -> String {
+    words::plain_line(&entry.relative_path().to_string_lossy())
+}
+
+/// Says which uncommitted changes agents do not see, if there are any.
+fn render_unseen(changed: &[String]) -> Option<String> {
+    let named = changed.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let more = match changed.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "agents work from the last commit and do not see what you have not committed: {named}{more}"
+        )
+    })
+}
+
+/// Says how to add a remote, or which one to name instead.
+fn render_remote_advice(missing: &str, known: &[String]) -> String {
+    match known {
+        [] => format!("`git remote add {missing} URL` adds it."),
+        [one] => format!("There is {one}: `run.remote = \"{one}\"` in unstuck.toml pushes to it."),
+        many => format!(
+            "There are {}: `run.remote` in unstuck.toml names the one to push to.",
+            many.join(", ")
+        ),
+    }
 }

@@ -164,7 +164,11 @@ async fn read_task_files(
             Err(TasksError::AllDone.into())
         }
         Err(more) => {
-            problems.extend(more.into_iter().map(to_problem));
+            // Whether anything is left to do is not known while a file cannot be read.
+            let told =
+                more.into_iter().filter(|more| problems.is_empty() || !is_nothing_to_do(more));
+            let told: Vec<InputProblem> = told.map(to_problem).collect();
+            problems.extend(told);
             Err(CliError::Problems(problems))
         }
     }

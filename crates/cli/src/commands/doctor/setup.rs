@@ -152,12 +152,14 @@ fn render_without_program(
     let name = provider.name();
     let variable = agents.key_variable(provider);
     let service = render_service(agents, provider);
+    let key = match agents.credential_for(provider) {
+        Some(_) => format!("with the key in {variable}"),
+        None => "without a key".to_owned(),
+    };
     match (agents.model_for(task), variable.is_empty()) {
         (_, true) => format!("{name}, which plays a file"),
-        (Some(model), false) => {
-            format!("{name}, {}, with the key in {variable}{service}", words::plain_line(&model))
-        }
-        (None, false) => format!("{name}, with the key in {variable}{service}"),
+        (Some(model), false) => format!("{name}, {}, {key}{service}", words::plain_line(&model)),
+        (None, false) => format!("{name}, {key}{service}"),
     }
 }
 

@@ -77,7 +77,16 @@ async fn require_clean(coming: &LandingPlan) -> Result<Vec<MarkedFile>, CliError
             StatusEntry::Untracked { .. } | StatusEntry::Ignored { .. } => {}
         }
     }
-    if files.is_empty() { Ok(marked) } else { Err(LandError::Uncommitted { files }.into()) }
+    if files.is_empty() {
+        return Ok(marked);
+    }
+    let merges = coming.found.git.resolve_commit("MERGE_HEAD").await?.is_some();
+    Err(if merges {
+        LandError::MergeInProgress { files }
+    } else {
+        LandError::Uncommitted { files }
+    }
+    .into())
 }
 
 /// Requires that no untracked file is at a path that a commit or tree would create. Git itself would

@@ -115,7 +115,9 @@ pub(crate) async fn open_pull_request(
     let build = which::find_build(store.as_ref(), project.name(), Some(build)).await?;
     let coming = match LandingPlan::find(project.root(), &build).await {
         // A build in place has its commits on the operator's branch already.
-        Err(CliError::Land(LandError::NoBranch { .. })) => return Ok(None),
+        Err(CliError::Land(LandError::NoBranch { .. } | LandError::BranchGone { .. })) => {
+            return Ok(None);
+        }
         found => found?,
     };
     match push_result(project, store, &coming).await? {

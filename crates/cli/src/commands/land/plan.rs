@@ -81,7 +81,12 @@ impl LandingPlan {
         let git = repository.git().clone();
         let branch = workspace::ProjectRepository::build_branch(id);
         let Some(tip) = repository.find_build_tip(id).await? else {
-            return Err(LandError::NoBranch { build: id }.into());
+            let tally = build.tally();
+            return Err(match tally.done.saturating_sub(tally.unchanged) {
+                0 => LandError::NoBranch { build: id },
+                _ => LandError::BranchGone { build: id },
+            }
+            .into());
         };
         let head = git.resolve_head().await?;
         let onto = git.current_branch().await?;
@@ -241,6 +246,9 @@ fn write_fit(out: &mut impl Write, coming: &LandingPlan, width: usize) -> io::Re
             format!("It does not fit: both sides changed {}.", join_paths(&coming.conflicts));
         writeln!(out, "{}", wrap_text(&line, 0, width))?;
         writeln!(out, "  {DIM}`git merge {branch}` lets you merge them by hand.{DIM:#}")?;
+    }
+    if coming.onto.is_none() {
+        return writeln!(out, "  {DIM}`git switch BRANCH` goes to a branch.{DIM:#}");
     }
     writeln!(out, "  {DIM}`unstuck land {build} --pr` opens a pull request for it.{DIM:#}")
 }

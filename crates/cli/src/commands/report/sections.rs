@@ -211,8 +211,7 @@ fn healed_item(healed: &HealedError) -> ReportItem {
     let runs: Vec<String> = healed.runs.iter().map(ToString::to_string).collect();
     item.facts.push(ReportPiece::code(healed.code.to_string()));
     item.facts.push(ReportPiece::words(format!("in {}", runs.join(", "))));
-    let place = ReportPiece::words(words::plain_line(&healed.source));
-    item.lines.push(vec![place, ReportPiece::code(words::plain_line(&healed.message))]);
+    item.lines.push(vec![ReportPiece::words(words::plain_line(&healed.said))]);
     item
 }
 

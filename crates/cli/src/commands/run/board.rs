@@ -378,6 +378,7 @@ mod tests {
             output: "one\ntwo\n\nthree\n\u{1b}[31mfour\nfive\nsix\n".into(),
             tests: Vec::new(),
             compared: false,
+            later: None,
         }
     }
 

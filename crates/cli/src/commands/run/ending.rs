@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::{BuildState, GateKey, GateState, TaskState};
+use unstuck_core::engine::{BuildState, GateKey, GateState, SkipReason, TaskState};
 use unstuck_core::fault::Code;
-use unstuck_core::text::failure_phrase_with_facts;
+use unstuck_core::text::{failure_phrase, failure_phrase_with_facts};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, TaskRow};
 
@@ -113,6 +113,37 @@ pub(super) fn render_limited(
     format!("unstuck: {what}{until}, {over}")
 }
 
+/// Says how a task ended, if it is not simply done.
+fn describe_outcome(task: &TaskRow, tasks: &[TaskRow]) -> String {
+    match &task.moved.state {
+        TaskState::Done if stand::needed_no_change(task) => "needed no change".to_owned(),
+        TaskState::Skipped { left: SkipReason::Decided } => "left out, as you chose".to_owned(),
+        TaskState::Skipped { left: SkipReason::Denied } => {
+            "left out: you did not allow what it needs".to_owned()
+        }
+        TaskState::Skipped { left: SkipReason::Needs { task: needed } } => {
+            let begun = if task.moved.attempts == 0 { "not begun" } else { "left out" };
+            let row = tasks.iter().find(|row| row.id == *needed);
+            let name = row.map(|row| words::task_name(row.id, &row.spec));
+            let name = name.map_or_else(|| "another task".to_owned(), |name| format!("“{name}”"));
+            let why = match row.map(|row| &row.moved.state) {
+                Some(TaskState::Skipped { .. }) => ", which was left out",
+                Some(TaskState::Failed { .. }) => ", which failed",
+                Some(TaskState::Cancelled) => ", which was cancelled",
+                _ => "",
+            };
+            format!("{begun}: it needs {name}{why}")
+        }
+        TaskState::Failed { code } => {
+            let fault = task.moved.failure.as_deref().filter(|fault| fault.code() == *code);
+            let why = fault.map(failure_phrase_with_facts);
+            format!("failed: {}", why.unwrap_or_else(|| failure_phrase(*code, false).to_owned()))
+        }
+        TaskState::Cancelled => "cancelled".to_owned(),
+        _ => String::new(),
+    }
+}
+
 pub(super) fn write_summary(
     out: &mut impl Write,
     build: &BuildRow,
@@ -127,11 +158,13 @@ pub(super) fn write_summary(
     for task in tasks {
         let (mark, color) = stand::task_mark(task);
         let name = words::task_name(task.id, &task.spec);
-        let attempts = words::render_count(task.moved.attempts as usize, "attempt", "attempts");
+        let outcome = describe_outcome(task, tasks);
+        let attempts = match task.moved.attempts {
+            0 if !outcome.is_empty() => String::new(),
+            many => words::render_count(many as usize, "attempt", "attempts"),
+        };
         let cost = words::render_amount(task.moved.spent);
-        let unchanged = stand::needed_no_change(task);
-        let needed = if unchanged { "needed no change".to_owned() } else { String::new() };
-        let more = [needed, attempts, cost].into_iter().filter(|part| !part.is_empty());
+        let more = [outcome, attempts, cost].into_iter().filter(|part| !part.is_empty());
         let more = more.collect::<Vec<_>>().join(" · ");
         writeln!(out, "  {color}{mark}{color:#} {name}  {DIM}{more}{DIM:#}")?;
     }

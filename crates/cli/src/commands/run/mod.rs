@@ -25,7 +25,7 @@ use crate::project;
 use crate::render::style::{DIM, TITLE};
 use crate::render::{self, Terminal, words};
 use crate::settings::{
-    MAX_COST, Money, Provider, ResolvedSettings, load_with_options, stored_options,
+    IN_PLACE, MAX_COST, Money, Provider, ResolvedSettings, load_with_options, stored_options,
 };
 
 /// Run tasks from files, a folder, a plan or a quoted goal
@@ -48,7 +48,7 @@ pub(crate) struct RunArgs {
     work: Vec<String>,
 
     /// Number of tasks worked on at the same time
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
 
     /// The agent that works on the tasks
@@ -131,7 +131,7 @@ impl RunArgs {
             flags.push((MAX_COST, money.to_string(), "--max-cost"));
         }
         if self.in_place {
-            flags.push(("run.in_place", true.to_string(), "--in-place"));
+            flags.push((IN_PLACE, true.to_string(), "--in-place"));
         }
         flags
     }
@@ -195,6 +195,9 @@ pub(crate) fn run(args: &RunArgs, context: CommandContext<'_>) -> Result<Exit, C
             return show_plan(&workers, &plan, args.follow.json, terminal);
         }
         if let Some(line) = workers.missing_remote().await? {
+            render::write_note(&format!("unstuck: {line}"));
+        }
+        for line in workers.repository_remarks(&plan).await? {
             render::write_note(&format!("unstuck: {line}"));
         }
         if args.detach {

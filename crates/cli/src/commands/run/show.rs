@@ -9,6 +9,7 @@ use unstuck_core::engine::{
     BuildId, BuildState, Event, PauseCause, QuestionId, RecordedEvent, RunId, TaskId, TaskState,
 };
 use unstuck_core::plan::TaskSpec;
+use unstuck_core::tell::brief;
 use unstuck_runner::{RunnerNotice, collect_kick_commands};
 use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{EventPage, Store};
@@ -354,7 +355,14 @@ impl<'a> RunOutput<'a> {
             RunOutputKind::Lines => {}
         }
         if *ending == BuildsEnding::NothingToDo {
-            return Ok(writeln!(self.terminal.styled_for_work(), "There is nothing to continue.")?);
+            let builds = self.store.load_builds(self.project.name()).await?;
+            let newest = builds.iter().find(|row| !row.standing && row.session.is_none());
+            let newest = newest.map(|row| {
+                format!(" Build {} is {}.", row.id, brief::describe_build_state(row.state))
+            });
+            let newest = newest.unwrap_or_default();
+            let mut out = self.terminal.styled_for_work();
+            return Ok(writeln!(out, "There is nothing to continue.{newest}")?);
         }
         let branch = own_tree::own_branch(self.project).await;
         let rows = self.load_rows().await?;
@@ -362,6 +370,9 @@ impl<'a> RunOutput<'a> {
             let mut out = self.terminal.styled_for_work();
             write_summary(&mut out, row, tasks, branch.as_deref())?;
             out.flush()?;
+        }
+        for (row, _) in rows.iter().filter(|(row, _)| row.state == BuildState::Cancelled) {
+            render::write_note(&format!("unstuck: build {} was cancelled, as you asked.", row.id));
         }
         let by_person = BuildState::Paused { cause: PauseCause::Person };
         if rows.iter().any(|(row, _)| row.state == by_person) {

@@ -234,13 +234,13 @@ pub(super) fn start_in_background(
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     let arguments = env::args_os().skip(1).filter(|argument| argument != "--detach");
-    spawn_background(project, arguments.collect(), terminal)
+    spawn_background(project, arguments.collect(), "runs", terminal)
 }
 
 /// Continues the builds of this process in the background.
 fn resume_in_background(project: &LocalProject, terminal: &Terminal) -> Result<Exit, CliError> {
     let root = project.root().into();
-    spawn_background(project, vec!["-C".into(), root, "resume".into()], terminal)
+    spawn_background(project, vec!["-C".into(), root, "resume".into()], "continues", terminal)
 }
 
 /// Starts the program without a terminal and in its own process group, so that closing the terminal does
@@ -248,6 +248,7 @@ fn resume_in_background(project: &LocalProject, terminal: &Terminal) -> Result<E
 fn spawn_background(
     project: &LocalProject,
     arguments: Vec<OsString>,
+    does: &str,
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
     let log = project.run_log_path();
@@ -261,7 +262,7 @@ fn spawn_background(
     command.stdout(file.try_clone().map_err(unusable)?).stderr(file);
     let child = command.spawn().map_err(unusable)?;
     let mut out = terminal.plain();
-    writeln!(out, "It continues in the background (process {}).", child.id())?;
+    writeln!(out, "It {does} in the background (process {}).", child.id())?;
     writeln!(out, "`unstuck status` shows where it stands, `unstuck log -f` what happens.")?;
     writeln!(out, "What it says itself is in {}.", log.display())?;
     out.flush()?;

@@ -182,7 +182,7 @@ impl Performers {
             is_reported_only(build, Some(row)) || self.locks.is_build_locked(build.id)
         };
         match build.state {
-            BuildState::Paused { cause: PauseCause::Person } => TaskPerformer::Paused,
+            BuildState::Paused { .. } => TaskPerformer::Paused,
             _ if self.is_held && at_work => TaskPerformer::AtWork,
             _ if build.standing && !self.is_defined(row) => TaskPerformer::NextExec,
             _ => TaskPerformer::NextStart,

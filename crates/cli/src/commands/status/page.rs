@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::{BuildState, GateState, QuestionId, TaskState};
+use unstuck_core::engine::{BuildState, GateKey, GateState, QuestionId, TaskState};
+use unstuck_core::fault::Code;
 use unstuck_core::tell::brief;
-use unstuck_core::text::capitalize_first;
+use unstuck_core::text::{capitalize_first, provider_display_name};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{BuildRow, GateRow, SignatureRow, TaskChange, TaskRow};
 
@@ -169,7 +170,8 @@ impl StatusPage<'_> {
         let id_columns = rows.iter().map(|row| row.id.to_string().len()).max().unwrap_or_default();
         for (row, name) in named {
             let (mark, color) = stand::task_mark(row);
-            let stands = self.render_task_state(build, row);
+            let stands = render_needed_tasks(row, rows)
+                .unwrap_or_else(|| self.render_task_state(build, row));
             let run = row.moved.last_run.map(|run| format!("  run {run}")).unwrap_or_default();
             let id = row.id.to_string();
             write!(out, "  {color}{mark}{color:#} {DIM}{id:id_columns$}{DIM:#}  ")?;
@@ -203,19 +205,30 @@ impl StatusPage<'_> {
         for row in gates {
             let stands = match row.state {
                 GateState::Waiting { until } if until > self.now => {
-                    format!("closed until {}", when::render_until(until, self.now))
+                    format!("until {}", when::render_until(until, self.now))
                 }
                 GateState::Probing { task } => format!("task {task} tries it first"),
                 GateState::Waiting { .. } | GateState::Passing => "about to be tried".to_owned(),
             };
             let waiters = words::render_count(row.waiters as usize, "task waits", "tasks wait");
-            writeln!(out, "  {}  {stands} · {waiters}", row.key)?;
+            writeln!(out, "  {}  {stands} · {waiters}", self.account_name(row.key))?;
         }
         Ok(())
     }
 
+    /// Returns the name of an account: that of the program or service whose tasks use it.
+    fn account_name(&self, key: GateKey) -> String {
+        let rows = self.status.builds.iter().flat_map(|build| &build.rows);
+        let providers = rows.filter(|row| row.spec.gate == key);
+        let mut named = providers.filter_map(|row| row.spec.provider.as_deref());
+        named.find_map(provider_display_name).map_or_else(|| key.to_string(), str::to_owned)
+    }
+
     fn write_problems(&self, out: &mut impl Write) -> io::Result<()> {
-        let known = &self.status.signatures;
+        // A question of an agent is no error.
+        let known = self.status.signatures.iter();
+        let known: Vec<_> =
+            known.filter(|row| row.signature.code != Code::PreconditionInput).collect();
         if known.is_empty() {
             return Ok(());
         }
@@ -273,6 +286,17 @@ fn render_counters(row: &TaskRow) -> String {
     facts.extend(counted);
     facts.extend(failure.as_ref().map(|fault| format!("{} at {}", fault.signature, fault.source)));
     facts.join(" · ")
+}
+
+/// Formats which tasks a task waits for before it begins, if it does: `waits for t0`.
+fn render_needed_tasks(row: &TaskRow, rows: &[TaskRow]) -> Option<String> {
+    let waits = matches!(row.moved.state, TaskState::Pending { .. });
+    let is_needed = |other: &&TaskRow| {
+        row.spec.depends_on.contains(&other.spec.name) && other.moved.state != TaskState::Done
+    };
+    let needed: Vec<String> =
+        rows.iter().filter(is_needed).map(|other| other.id.to_string()).collect();
+    (waits && !needed.is_empty()).then(|| format!("waits for {}", needed.join(", ")))
 }
 
 fn join_ids(ids: &[QuestionId]) -> String {

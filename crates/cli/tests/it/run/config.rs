@@ -38,7 +38,10 @@ fn what_is_wrong_with_settings_has_its_code_and_place() {
             Some("[agent]\nmodel = \"${NOT_SET}\"\n"),
             &[],
             "CONFIG_ENV_VAR_MISSING",
-            json!({ "path": "unstuck.toml", "field": "agent.model", "variable": "NOT_SET" }),
+            json!({
+                "path": "unstuck.toml", "line": 2, "column": 10,
+                "field": "agent.model", "variable": "NOT_SET",
+            }),
         ),
         (
             Some("[run]\n\njobs = \"many\"\n"),

@@ -31,6 +31,41 @@ fn a_red_check_is_healed_by_another_approach() {
     assert_eq!(stage.questions().len(), 0);
 }
 
+// A task that was left out is told apart from one that failed, and an ended build is named.
+#[test]
+fn a_task_that_was_left_out_says_so_at_the_end() {
+    let stage = Project::with_agent("write-a", &[RED, RED, RED, RED]);
+    stage.set("[retry]\nper_signature = 1\n");
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]).exits(3);
+    assert!(ran.stdout.contains("for “write a”: the check “"), "{ran}");
+    assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
+    let ran = stage.run(&["resume"]).exits(1);
+    assert!(ran.stdout.contains("– write a  left out, as you chose · "), "{ran}");
+}
+
+#[test]
+fn no_task_at_a_time_is_refused() {
+    let stage = Project::with_agent("write-a", &[GREEN]);
+    stage.run(&["run", "write a", "--jobs", "0"]).exits(2);
+    stage.run(&["run", "write a", "--max-cost", "0.001"]).exits(2);
+    stage.replace_setting("[run]\n", "[run]\njobs = 0\n");
+    let ran = stage.run(&["run", "write a"]).exits(78);
+    assert!(ran.stderr.contains("run.jobs: 0 would start no task"), "{ran}");
+}
+
+// What the agent does not see is said once, without the files that say what is to be done.
+#[test]
+fn uncommitted_changes_that_the_agent_does_not_see_are_named() {
+    let stage = Project::with_agent("write-a", &[GREEN]);
+    for name in ["one", "two", "three", "zero"] {
+        stage.write(&format!("drafts/{name}"), "mine\n");
+    }
+    let ran = stage.run(&["run", "write a"]).exits(0);
+    let told =
+        "do not see what you have not committed: drafts/one, drafts/three, drafts/two and 1 more";
+    assert_eq!(ran.stderr.matches(told).count(), 1, "{ran}");
+}
+
 // B1: the same again is checked once more at most, and the agent is told that it was the same
 #[test]
 fn an_approach_that_comes_back_is_not_checked_a_third_time() {
@@ -78,7 +113,8 @@ fn with_nothing_left_to_do_it_says_so() {
     stage.commit();
     assert_eq!(stage.run(&["run", "write a"]).exit, 0);
     let ran = stage.run(&["resume"]);
-    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "There is nothing to continue.\n"));
+    let told = "There is nothing to continue. Build b0 is finished.\n";
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, told));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::problem::{KEYS, PlanFileMistake, shorten_input};
 use crate::amount::Amount;
 use crate::nearest::find_nearest;
 use crate::plan::WorkPhase;
+use crate::text::provider_display_name;
 use crate::time::Span;
 
 /// Common synonyms of the keys.
@@ -21,6 +22,7 @@ const TEXT: &str = "write one line of text";
 const TEXTS: &str = "write one line of text, or a list of them";
 const NUMBER: &str = "write a whole number; the highest goes first";
 const PHASE: &str = "write read, decide or act";
+const PROVIDER: &str = "write claude-cli, codex-cli, anthropic-api, openai-api or script";
 const YES_OR_NO: &str = "write true or false";
 
 /// The parsed front matter with its problems.
@@ -70,7 +72,16 @@ impl TaskKeys {
                 self.id = self.parse_text("id", value).filter(|id| self.check_name(id, value.line));
             }
             "title" => self.title = self.parse_text("title", value),
-            "provider" => self.provider = self.parse_text("provider", value),
+            "provider" => {
+                let known =
+                    |name: &String| provider_display_name(name).is_some() || name == "script";
+                let named = self.parse_text("provider", value);
+                if let Some(name) = named.as_ref().filter(|name| !known(name)) {
+                    let wrong = PlanFileMistake::bad_value("provider", name, PROVIDER);
+                    self.add_problem(value.line, wrong);
+                }
+                self.provider = named.filter(known);
+            }
             "model" => self.model = self.parse_text("model", value),
             "depends_on" => self.depends_on = self.parse_names(value),
             "validate" => {

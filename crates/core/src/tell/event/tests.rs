@@ -7,7 +7,7 @@ use crate::engine::{
     BuildId, GateKey, Guidance, MutationId, Next, Question, QuestionId, RedCheck, RunId, Start,
     Step, TaskId, Why,
 };
-use crate::fault::{BudgetSpan, BudgetSpent};
+use crate::fault::{BudgetSpan, BudgetSpent, CheckStage, Validation};
 use crate::policy::Amount;
 use crate::question::{Decision, QuestionKind};
 use crate::signature::Signature;
@@ -190,6 +190,30 @@ fn a_retry_says_which_approach_and_why() {
 }
 
 #[test]
+fn a_retry_names_the_check_the_hook_or_the_file() {
+    // T2.7
+    let said = |source: &str, command: &str, output: &str| {
+        let context = Validation { command: command.into(), exit: Some(1), output: output.into() };
+        let fault = Fault::validation_pre_commit(source, "no matter", context);
+        let facts = EventFacts { failure: Some(&fault), ..facts("a", Work::Task) };
+        describe_event(&at(retrying(Code::ValidationPreCommit, 1, 2, 3)), &facts)
+    };
+    let because = |why: &str| format!("Trying a different approach (2 of 3) for “a”: {why}.");
+    assert_eq!(
+        said("validate:pre_commit#1", "make test", "red"),
+        because("the check “make test” failed")
+    );
+    assert_eq!(
+        said("hook:pre-commit", "pre-commit", "red"),
+        because("the hook “pre-commit” refused the commit")
+    );
+    assert_eq!(
+        said("validate:secrets", "scan for secrets", "conf/a.py:3: a secret (a key)\nb: a secret"),
+        because("the change holds what looks like a secret (in “conf/a.py:3”)")
+    );
+}
+
+#[test]
 fn a_push_is_told_apart_from_other_actions() {
     let said = |to, action| {
         let facts = EventFacts { action, ..facts("Payment webhook", Work::Task) };
@@ -215,6 +239,7 @@ fn a_red_base_names_its_tests_or_the_line_that_says_most() {
         output: output.into(),
         tests: tests.to_vec(),
         compared,
+        later: None,
     };
     let tell = |red: Vec<RedCheck>| {
         let event = Event::BaseChecked { build: BUILD, run: RUN, red };
@@ -243,6 +268,11 @@ fn a_red_base_names_its_tests_or_the_line_that_says_most() {
         tell(vec![red(&[], "", false), lint]),
         "`make test` fails before any work has begun, and so does `make lint`. They have to pass \
          when the work is done."
+    );
+    let later = RedCheck { later: Some(CheckStage::PrePr), ..red(&[], "", false) };
+    assert_eq!(
+        tell(vec![later]),
+        "`make test` fails before any work has begun. It has to pass before a pull request is opened."
     );
     let end = "What fails there now may still fail when the work is done, and nothing else.";
     let compared = format!("`make test` fails before any work has begun. {end}");

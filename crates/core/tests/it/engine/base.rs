@@ -21,6 +21,7 @@ fn red() -> RedCheck {
         output: output.join("\n").into(),
         tests: vec!["test_a".to_owned()],
         compared: false,
+        later: None,
     }
 }
 

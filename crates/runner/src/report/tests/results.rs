@@ -248,6 +248,7 @@ fn an_error_that_healed_is_not_in_the_public_view_and_a_question_is() {
     assert_eq!(report.healed.len(), 1, "the same error once");
     assert_eq!(report.healed[0].runs, [RunId(0), RunId(1)]);
     assert_eq!(report.healed[0].message, "src/a.rs:3: E1");
+    assert_eq!(report.healed[0].said, "The check “make” failed: “E1”.");
     let public = serde_json::to_string(&report.clone().into_public()).unwrap();
     for told in ["VALIDATION_PRE_COMMIT", "src/a.rs", "E1"] {
         assert!(!public.contains(told), "{public}");

@@ -45,9 +45,15 @@ async fn what_an_agent_says_it_cost_counts_whatever_the_list_says() {
 }
 
 #[tokio::test]
-async fn an_unknown_cost_is_said_and_not_taken_for_free() {
-    let (spent, said) = cost(TOKENS, None).await;
-    assert_eq!((spent.tokens, spent.money_micros), (1_500, 0));
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("What this costs is not known"), "{said:?}");
+async fn an_unknown_cost_is_said_once_and_not_taken_for_free() {
+    let set = Set { usage: Some(TOKENS), ..Set::default() };
+    let jobs = ["a", "b"].map(|name| Job::new(name, [&[write(name, "x\n")]]));
+    let stage = Stage::with(set, TestRepo::with(&[]), jobs.into()).await;
+    stage.done().await;
+    let spent = stage.look(|state| state.builds().next().unwrap().spent).await;
+    assert_eq!((spent.tokens, spent.money_micros), (3_000, 0));
+    let said = stage.narrations().await;
+    let told = "What the agent costs is not known, and it does not count towards a limit in money.";
+    assert_eq!(said.iter().filter(|line| line.contains("not known")).count(), 1, "{said:?}");
+    assert!(said.iter().any(|line| line == told), "{said:?}");
 }

@@ -160,6 +160,10 @@ impl Agent for ClaudeCli {
         Some(NAME)
     }
 
+    fn reports_cost(&self) -> bool {
+        true
+    }
+
     async fn check_ready(&self) -> Result<(), Fault> {
         check_program(&self.settings.program, NAME)?;
         self.check_permissions()?;

@@ -106,6 +106,10 @@ impl Agent for CodexCli {
         Some(NAME)
     }
 
+    fn background_hosts(&self) -> &'static [&'static str] {
+        &["ab.chatgpt.com", "api.github.com", "chatgpt.com", "github.com"]
+    }
+
     async fn check_ready(&self) -> Result<(), Fault> {
         check_program(&self.settings.program, NAME)?;
         self.settings.account.check_credential(NAME, login::CODEX.file)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Fault, Internal, Provider, Timeout};
-use unstuck_core::text::NO_CONNECTION;
+use unstuck_core::text::{NO_CONNECTION, SILENT};
 use unstuck_core::time::Span;
 
 use super::super::sse::SseParser;
@@ -18,6 +18,8 @@ use super::service::ModelService;
 use crate::agent::Usage;
 use crate::model::{MessagePart, ModelFailure, ModelTurn};
 
+/// What is waited for within an answer.
+const MORE: &str = "more of the answer";
 const ERROR_BYTES_MAX: usize = 64 * 1_024;
 /// Maximum number of bytes of the service's text in a fault.
 const MESSAGE_BYTES_MAX: usize = 1_024;
@@ -104,7 +106,7 @@ impl ModelService {
                         self.connection_fault("the connection was cut in the answer", &error)
                     );
                 }
-                Err(_) => return Err(self.timeout_fault("more of the answer", self.deadlines.idle)),
+                Err(_) => return Err(self.timeout_fault(MORE, self.deadlines.idle)),
             };
             size += chunk.len();
             if size > ANSWER_BYTES_MAX {
@@ -141,7 +143,11 @@ impl ModelService {
 
     fn timeout_fault(&self, what: &str, limit: Duration) -> Fault {
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let message = format!("{what} took longer than {}", Span::from_millis(limit_ms));
+        let span = Span::from_millis(limit_ms);
+        let message = match what {
+            MORE => format!("{SILENT}{span}"),
+            what => format!("{what} took longer than {span}"),
+        };
         let timeout = Timeout { operation: what.to_owned(), limit_ms };
         Fault::iteration_timeout(self.provider.name.clone(), message, timeout)
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use unstuck_core::fault::{Crash, Fault, Internal, Missing, Provider, Timeout, Tool};
+use unstuck_core::text::{SILENT, UNHEARD};
 use unstuck_core::time::Span;
 
 use super::stream::clip_text;
@@ -143,8 +144,8 @@ fn timeout_fault(which: Deadline, limit: Duration, name: &str) -> Fault {
     let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let span = Span::from_millis(limit_ms);
     let message = match which {
-        Deadline::FirstByte => format!("nothing was heard of it for {span}"),
-        Deadline::Idle => format!("nothing more was heard of it for {span}"),
+        Deadline::FirstByte => format!("{UNHEARD}{span}"),
+        Deadline::Idle => format!("{SILENT}{span}"),
         Deadline::Total => format!("it took longer than {span}"),
     };
     Fault::iteration_timeout(name, message, Timeout { operation: name.to_owned(), limit_ms })
