@@ -91,9 +91,6 @@ impl Money {
         if !(0.0..=MONEY_MAX).contains(&amount) {
             return Err(MONEY.to_owned());
         }
-        if amount > 0.0 && amount < 0.01 {
-            return Err("the smallest amount is $0.01".to_owned());
-        }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -76,7 +76,7 @@ pub fn classify_output(output: &[u8]) -> OutputClassification {
 /// why the command failed.
 pub fn classify_ended(output: &[u8], status: i32) -> OutputClassification {
     let said = classify_output(output);
-    let is_open = [UNKNOWN, SILENT, learned::LEARNED].contains(&said.rule) && !is_cause(said.code);
+    let is_open = !is_cause(said.code) && !is_finding(said.rule);
     match structured::classify_own_exit(status).filter(|_| is_open) {
         Some(code) => OutputClassification { code, rule: structured::EXIT, ..said },
         None => said,
@@ -115,11 +115,15 @@ struct RuleVerdict {
 
 fn judge_diagnosis(diagnosis: &Diagnosis<'_>) -> RuleVerdict {
     let verdict = judge_lines(diagnosis);
-    let found = verdict.rule.starts_with("finding.") || verdict.rule.starts_with("exception.");
-    if found || is_cause(verdict.code) {
+    if is_finding(verdict.rule) || is_cause(verdict.code) {
         return verdict;
     }
     judge_nested_cause(diagnosis).unwrap_or(verdict)
+}
+
+/// Returns whether a rule found the code under work itself: a finding of a compiler, an exception.
+fn is_finding(rule: &str) -> bool {
+    rule.starts_with("finding.") || rule.starts_with("exception.")
 }
 
 /// Returns whether a code is about more than the code under work and its settings.
