@@ -237,7 +237,8 @@ impl Workspace {
 
     async fn move_files(&self, to: &Oid, base: &Oid, saved: &Oid) -> Result<(), Fault> {
         let scratch = self.git_with_scratch_index()?;
-        let (there, wanted) = (self.resolve_tree(saved).await?, self.resolve_tree(to).await?);
+        let there = self.resolve_tree(saved).await?;
+        let wanted = self.resolve_tree(to).await?;
         scratch.read_tree(&there).await?;
         if self.in_place {
             // The operator's own edits are in neither tree.

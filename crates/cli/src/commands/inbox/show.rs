@@ -236,8 +236,8 @@ fn proposed_branch(evidence: &Evidence) -> Option<&str> {
 async fn load_proposal(inbox: &InboxContext<'_>, branch: &str) -> Result<Vec<u8>, CliError> {
     let repository = workspace::ProjectRepository::open("git", inbox.project.root()).await?;
     let git = repository.git();
-    let (head, made) = (git.resolve_head().await?, git.resolve_commit(branch).await?);
-    let Some(made) = made else { return Ok(Vec::new()) };
+    let head = git.resolve_head().await?;
+    let Some(made) = git.resolve_commit(branch).await? else { return Ok(Vec::new()) };
     let base = git.find_merge_base(&head, &made).await?.unwrap_or(head);
     Ok(git.create_patch(&base, &made).await?)
 }

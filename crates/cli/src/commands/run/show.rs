@@ -99,7 +99,8 @@ impl<'a> RunOutput<'a> {
         };
         let store = Arc::clone(store);
         let ours = RunEventFilter::default();
-        let (asked, ticked) = (HashSet::new(), HashSet::new());
+        let asked = HashSet::new();
+        let ticked = HashSet::new();
         Ok(Self { kind, project, store, terminal, ours, asked, ticked, heard: None })
     }
 
