@@ -125,7 +125,9 @@ def _look(stage: Stage, service: Service, ended: int | None, result: PeerResult)
     completable = fits(0, of_agent(expect.get("exit", 0), stage.agent))
     green = expect.get("green") or _check(stage)
     env = {"PATH": os.pathsep.join([str(stage.root / "bin"), os.defpath]), "HOME": str(stage.root / "home")}
-    check = subprocess.run(["bash", "-c", stage.fill(green)], cwd=stage.repo, env=env, capture_output=True, check=False)
+    # A check that hangs ends with 124.
+    command = ["timeout", "60", "bash", "-c", stage.fill(green)]
+    check = subprocess.run(command, cwd=stage.repo, env=env, capture_output=True, check=False)
     changed = stage.git("diff", "--name-only", f"{stage.base}..HEAD", check=False).split()
     done = ended == 0
     if completable and (not done or check.returncode != 0):
