@@ -361,7 +361,6 @@ mod tests {
             (1, "", Code::LogicError),
             (3, "", Code::LogicError),
             (75, "Error: wrong password", Code::AuthInvalid),
-            (75, "  File \"a.py\", line 1\nValueError: bad month", Code::LogicError),
         ];
         for (status, said, code) in cases {
             assert_eq!(fault_of(ProcessEnd::Exited(status), said).code(), code, "{status} {said}");
