@@ -197,7 +197,9 @@ impl BuildWorkers {
             let files = plan.iter().filter_map(|(spec, _)| spec.file.as_deref());
             let inputs: Vec<&str> = files.chain([settings::FILE]).collect();
             let is_input = |path: &str| inputs.iter().any(|input| path.ends_with(input));
-            let changed: Vec<String> = git.status().await?.iter().map(shown_change).collect();
+            // What git cannot compare stops the work at its own place, if at all.
+            let entries = git.status().await.unwrap_or_default();
+            let changed: Vec<String> = entries.iter().map(shown_change).collect();
             let changed: Vec<String> = changed.into_iter().filter(|path| !is_input(path)).collect();
             remarks.extend(render_unseen(&changed));
         }
