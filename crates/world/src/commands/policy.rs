@@ -138,9 +138,9 @@ impl CommandPolicy {
 
     /// Returns whether the operator allowed this very command.
     fn is_permitted(&self, command: &SimpleCommand) -> bool {
-        // Earlier versions stored the words alone.
+        // Earlier versions stored the words alone; they say nothing of the files that it writes.
         self.permitted.contains(&command.render_line())
-            || self.permitted.contains(&command.words.join(" "))
+            || command.writes.is_empty() && self.permitted.contains(&command.words.join(" "))
     }
 
     fn is_blocked(&self, command: &SimpleCommand) -> bool {
@@ -228,6 +228,7 @@ mod tests {
             CommandPolicy::new(&rules).with_permitted(blocked.commands.into_iter().collect());
         assert_eq!(commands.check_line("make deploy && ls").unwrap(), None);
         commands.check_line("make deploy all").unwrap_err();
+        commands.check_line("make deploy > /etc/motd").unwrap_err();
         commands.check_line("make deploy && rm -rf ~").unwrap_err();
     }
 
