@@ -55,6 +55,7 @@ fn long(of: &str) -> Outcome<Vec<Vec<u8>>> {
 fn session() -> CodexSession {
     CodexSession::new(CodexSessionParams {
         commands: None,
+        asks_first: false,
         directory: "/repo".into(),
         prompt: String::new(),
         thread: None,

@@ -41,9 +41,9 @@ impl CodexApprovals {
         self.targets.remove(&*item.id);
     }
 
-    /// Decides about a request: the commands in `allowed` are accepted, and those that the rules of
-    /// the settings allow. Under such rules Codex asks about each of its edits as well, and the
-    /// scope is enforced after the attempt.
+    /// Decides about a request: the commands in `allowed` are accepted, and those that the rules
+    /// allow. Under rules Codex may ask about each of its edits as well, and the scope is enforced
+    /// after the attempt.
     pub(super) fn decide_request(
         &mut self,
         method: &str,

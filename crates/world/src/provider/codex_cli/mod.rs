@@ -59,7 +59,7 @@ pub struct CodexSettings {
     pub overrides: Vec<String>,
 }
 
-/// The permissions of Codex. A request for approval is declined, because no person is present.
+/// The permissions of Codex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodexAccess {
     /// Writing below its working directory, in its own sandbox and without a network.
@@ -76,7 +76,8 @@ impl CodexAccess {
             Self::Workspace if asks => ("untrusted", "workspace-write"),
             Self::Workspace => ("on-request", "workspace-write"),
             Self::Full if asks => ("untrusted", "danger-full-access"),
-            Self::Full => ("never", "danger-full-access"),
+            // With the policy "never", Codex rejects commands by itself, and nobody learns of it.
+            Self::Full => ("on-request", "danger-full-access"),
         }
     }
 }
@@ -91,6 +92,16 @@ impl CodexCli {
     /// Creates an agent with these settings.
     pub const fn new(settings: CodexSettings) -> Self {
         Self { settings }
+    }
+
+    /// Returns the rules by which approvals are decided. Without a sandbox of its own, Codex asks
+    /// only about what it holds for dangerous, and an approval does not lift the wall.
+    fn command_policy(&self, access: CodexAccess) -> Option<CommandPolicy> {
+        match (&self.settings.commands, access) {
+            (Some(rules), _) => Some(CommandPolicy::new(rules)),
+            (None, CodexAccess::Full) => Some(CommandPolicy::new(&CommandRules::default())),
+            (None, CodexAccess::Workspace) => None,
+        }
     }
 }
 
@@ -149,7 +160,8 @@ impl Agent for CodexCli {
             model: assignment.model,
             turns_max: assignment.limits.turns_max,
             access,
-            commands: self.settings.commands.as_ref().map(CommandPolicy::new),
+            commands: self.command_policy(access),
+            asks_first: self.settings.commands.is_some(),
             allowed_commands: assignment.allowed_commands,
             zone: TimeZone::system(),
         });

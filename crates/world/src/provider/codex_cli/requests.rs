@@ -27,8 +27,10 @@ pub struct CodexSessionParams {
     pub turns_max: Option<u32>,
     /// The permissions.
     pub access: CodexAccess,
-    /// The rules by which Codex's commands are decided; without them, its own permissions count.
+    /// The rules by which requests for approval are decided; without them, they are declined.
     pub commands: Option<CommandPolicy>,
+    /// `true` if Codex asks before each command that does more than read.
+    pub asks_first: bool,
     /// Exact commands that are allowed in addition to the permissions.
     pub allowed_commands: BTreeSet<String>,
     /// The operator's time zone, in which Codex reports times.
@@ -59,7 +61,7 @@ pub(super) fn build_initialized() -> Vec<u8> {
 impl CodexSessionParams {
     /// Builds the request for a new conversation, or for resuming `thread`.
     pub(super) fn build_open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
-        let (approval_policy, sandbox) = self.access.approval_and_sandbox(self.commands.is_some());
+        let (approval_policy, sandbox) = self.access.approval_and_sandbox(self.asks_first);
         let params = OpenThread {
             thread_id: thread,
             exclude_turns: thread.map(|_| true),

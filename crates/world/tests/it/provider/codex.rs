@@ -33,6 +33,7 @@ impl Read {
 fn order() -> CodexSessionParams {
     CodexSessionParams {
         commands: None,
+        asks_first: false,
         directory: "/repo".into(),
         prompt: "do it".to_owned(),
         thread: None,
