@@ -26,6 +26,10 @@ enum SecretShape {
     Header,
     /// A password in a URL.
     Address,
+    /// A name and a password as one word of a command line: `curl -u ada:Kd82xyz`.
+    Login,
+    /// A password that is attached to its option: `mysql -pKd82xyz`.
+    Attached,
     /// An assignment: `password=…`, `"token": "…"`.
     Assignment { plain_words: bool },
     /// An assignment whose name may also be that of the current folder: `PWD=/home/ada`.
@@ -76,6 +80,10 @@ const SHAPES: &[(&str, SecretShape)] = &[
     ("x-api-key", SecretShape::Header),
     ("bearer ", key_shape(BEARER, 16)),
     ("://", SecretShape::Address),
+    (" -u ", SecretShape::Login),
+    (" --user ", SecretShape::Login),
+    ("mysql", SecretShape::Attached),
+    ("mariadb", SecretShape::Attached),
     ("password", PASSWORD),
     ("passwd", PASSWORD),
     ("passphrase", PASSWORD),
@@ -135,8 +143,12 @@ pub(super) fn find_shapes(line: &[u8]) -> Vec<SecretMatch> {
             }
             SecretShape::Header => find_header(line, hit.end()).map(|r| (r, "header")),
             SecretShape::Address => find_password(line, hit.end()).map(|r| (r, "address")),
+            SecretShape::Login => find_login(line, hit.end()).map(|r| (r, "value")),
+            SecretShape::Attached => find_attached(line, hit.end()).map(|r| (r, "value")),
             SecretShape::Assignment { plain_words } => {
-                find_assignment(line, hit.end(), plain_words).map(|r| (r, "value"))
+                find_assignment(line, hit.end(), plain_words)
+                    .or_else(|| find_option_value(line, &hit.range()))
+                    .map(|r| (r, "value"))
             }
             SecretShape::PasswordOrFolder => find_assignment(line, hit.end(), true)
                 .filter(|range| !is_path(&line[range.clone()]))
@@ -320,6 +332,47 @@ fn find_assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Ra
     let range = given.at..given.at + length.unwrap_or(rest.len());
     (!is_redacted(line, &range) && is_secret(&line[range.clone()], &given, plain_words))
         .then_some(range)
+}
+
+/// Returns the password in `ada:Kd82xyz`. `1000:1000` and `node:node` are users and groups.
+fn find_login(line: &[u8], start: usize) -> Option<Range<usize>> {
+    let start = start + usize::from(line.get(start).is_some_and(|b| matches!(b, b'"' | b'\'')));
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`');
+    let length = line[start..].iter().position(ends).unwrap_or(line.len() - start);
+    let word = &line[start..start + length];
+    let colon = memchr::memchr(b':', word)?;
+    let value = &word[colon + 1..];
+    let is_plain = value.iter().all(u8::is_ascii_digit) || value.iter().all(u8::is_ascii_lowercase);
+    let refers = value.first().is_some_and(|byte| b"$<{[(".contains(byte)) || is_path(value);
+    let fits = colon > 0 && value.len() >= 4 && !is_plain && !refers;
+    fits.then(|| start + colon + 1..start + length)
+}
+
+/// Returns the password in `mysqldump -u root -pKd82xyz shop`.
+fn find_attached(line: &[u8], start: usize) -> Option<Range<usize>> {
+    let end = line[start..].iter().position(|byte| matches!(byte, b'|' | b';' | b'&'));
+    let rest = &line[..end.map_or(line.len(), |end| start + end)];
+    let at = start + memchr::memmem::find(&rest[start..], b" -p")? + 3;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`');
+    let length = rest[at..].iter().position(ends).unwrap_or(rest.len() - at);
+    let refers = rest.get(at).is_some_and(|byte| b"$<{[(".contains(byte));
+    (length >= 4 && !refers).then_some(at..at + length)
+}
+
+/// Returns the value of an option of a command line: `--password Kd82-xyz`. A word of prose is none.
+fn find_option_value(line: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
+    let start = line[..name.start].iter().rposition(|byte| !is_word_byte(*byte));
+    let is_option = line[start.map_or(0, |at| at + 1)..name.start].starts_with(b"--");
+    let rest = line.get(name.end..)?.strip_prefix(b" ")?;
+    let quoted = rest.first().is_some_and(|byte| matches!(byte, b'"' | b'\''));
+    let value = &rest[usize::from(quoted)..];
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`');
+    let length = value.iter().position(ends).unwrap_or(value.len());
+    let value = &value[..length];
+    let refers = value.first().is_some_and(|byte| b"-$<{[(*%&".contains(byte)) || is_path(value);
+    let fits = length >= 6 && value.iter().any(u8::is_ascii_digit) && !refers;
+    let from = name.end + 1 + usize::from(quoted);
+    (is_option && fits).then_some(from..from + length)
 }
 
 /// Returns whether a value is a path from the root, from a home folder or from the current one.
