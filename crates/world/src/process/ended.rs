@@ -214,8 +214,25 @@ fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault
     }
 }
 
+/// Removes the notices with which `unstuck mutate` says that it waits: they are no failure.
+fn drop_wait_notices(output: Vec<u8>) -> Vec<u8> {
+    let is_notice = |line: &[u8]| {
+        line.starts_with(b"unstuck: \"")
+            && memchr::memmem::find(line, b"\" has been waiting for ").is_some()
+    };
+    if !output.split(|byte| *byte == b'\n').any(is_notice) {
+        return output;
+    }
+    output
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| !is_notice(line))
+        .flatten()
+        .copied()
+        .collect()
+}
+
 fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -> Fault {
-    let output = ended.output.to_bytes();
+    let output = drop_wait_notices(ended.output.to_bytes());
     let OutputClassification { code, rule, .. } = text_rules::classify_ended(&output, status);
     let text = String::from_utf8_lossy(&output);
     let place = source.split('#').next().unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,12 +90,82 @@ struct OutputFlowState {
     last_byte: Option<Instant>,
     /// Number of streams that wait for the reader of this process's own output.
     held_up: u32,
+    /// The pipe of standard output while it is read, which tells how much waits in it.
+    pipe: Option<OwnedFd>,
+    /// Number of bytes read from standard output.
+    read: u64,
+    /// Errors that were written after output that has not been read yet, each with the number of
+    /// bytes of standard output before it.
+    late: VecDeque<(u64, Vec<u8>)>,
+}
+
+/// The stream of a program from which a chunk comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputStream {
+    Out,
+    Err,
+}
+
+/// Maximum number of chunks of errors that wait for earlier output.
+const LATE_MAX: usize = 64;
+
+impl OutputFlowState {
+    /// Keeps a chunk. What a program writes last says why it failed, so errors are kept after the
+    /// output that was written before them.
+    fn keep_chunk(&mut self, stream: OutputStream, chunk: &[u8]) {
+        match stream {
+            OutputStream::Out => {
+                self.kept.push(chunk);
+                self.read += chunk.len() as u64;
+                self.release_late(self.read);
+            }
+            OutputStream::Err => {
+                let waiting =
+                    self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
+                let waiting = waiting.unwrap_or(0);
+                if waiting == 0 && self.late.is_empty() {
+                    self.kept.push(chunk);
+                    return;
+                }
+                self.late.push_back((self.read + waiting, chunk.to_vec()));
+                if self.late.len() > LATE_MAX {
+                    self.release_late(u64::MAX);
+                }
+            }
+        }
+    }
+
+    /// Keeps the errors before which at most `read` bytes of output were written.
+    fn release_late(&mut self, read: u64) {
+        while let Some((_, chunk)) = self.late.pop_front_if(|(due, _)| *due <= read) {
+            self.kept.push(&chunk);
+        }
+    }
+
+    /// Ends standard output: nothing more comes before the errors that wait.
+    fn end_output(&mut self) {
+        self.pipe = None;
+        self.release_late(u64::MAX);
+    }
 }
 
 impl OutputFlow {
     pub(super) fn with_limit(output_bytes_max: usize) -> Self {
         let kept = OutputExcerpt::with_limit(output_bytes_max);
-        Self(Mutex::new(OutputFlowState { kept, last_byte: None, held_up: 0 }))
+        let state = OutputFlowState {
+            kept,
+            last_byte: None,
+            held_up: 0,
+            pipe: None,
+            read: 0,
+            late: VecDeque::new(),
+        };
+        Self(Mutex::new(state))
+    }
+
+    /// Notes the pipe of standard output, by which the errors find their place.
+    pub(super) fn note_pipe(&self, pipe: Option<&impl AsFd>) {
+        self.lock_state().pipe = pipe.and_then(|pipe| pipe.as_fd().try_clone_to_owned().ok());
     }
 
     /// Returns the time of the last output. While the reader of this process's own output blocks,
@@ -106,23 +177,30 @@ impl OutputFlow {
 
     /// Takes the output kept so far; further output is dropped.
     pub(super) fn take_output(&self) -> OutputExcerpt {
-        std::mem::take(&mut self.lock_state().kept)
+        let mut flowing = self.lock_state();
+        flowing.release_late(u64::MAX);
+        std::mem::take(&mut flowing.kept)
     }
 
     /// Keeps the output of `from` and passes it on to `to`, until one of them ends.
     ///
     /// A destination that was closed ends the copy: the program then gets a broken pipe, as it
     /// would without Unstuck in between.
-    pub(super) async fn copy_output<R, W>(&self, from: Option<R>, mut to: Option<W>)
-    where
+    pub(super) async fn copy_output<R, W>(
+        &self,
+        stream: OutputStream,
+        from: Option<R>,
+        mut to: Option<W>,
+    ) where
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
     {
+        let _end = StreamEnd { flow: self, stream };
         let Some(mut from) = from else { return };
         let mut chunk = vec![0; CHUNK_BYTES];
         while let Ok(length @ 1..) = from.read(&mut chunk).await {
             let chunk = &chunk[..length];
-            self.record_chunk(chunk, to.is_some());
+            self.record_chunk(stream, chunk, to.is_some());
             let Some(to) = &mut to else { continue };
             let passed = async {
                 to.write_all(chunk).await?;
@@ -139,26 +217,28 @@ impl OutputFlow {
     /// Keeps the output of `from`, and writes it to a log without its secrets.
     pub(super) async fn log_output<R>(
         &self,
+        stream: OutputStream,
         from: Option<R>,
         to: Option<&OpenLog>,
         mut clean: RedactionStream<'_>,
     ) where
         R: AsyncRead + Unpin,
     {
+        let _end = StreamEnd { flow: self, stream };
         let Some(mut from) = from else { return };
         let mut chunk = vec![0; CHUNK_BYTES];
         let write = |bytes: &[u8]| to.into_iter().for_each(|to| to.write_clean(bytes));
         while let Ok(length @ 1..) = from.read(&mut chunk).await {
             let chunk = &chunk[..length];
-            self.record_chunk(chunk, false);
+            self.record_chunk(stream, chunk, false);
             write(&clean.push(chunk));
         }
         write(&clean.finish());
     }
 
-    fn record_chunk(&self, chunk: &[u8], to_be_passed_on: bool) {
+    fn record_chunk(&self, stream: OutputStream, chunk: &[u8], to_be_passed_on: bool) {
         let mut flowing = self.lock_state();
-        flowing.kept.push(chunk);
+        flowing.keep_chunk(stream, chunk);
         flowing.last_byte = Some(Instant::now());
         flowing.held_up += u32::from(to_be_passed_on);
     }
@@ -172,6 +252,21 @@ impl OutputFlow {
     fn lock_state(&self) -> MutexGuard<'_, OutputFlowState> {
         // No code panics between changes, so a poisoned value is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes the end of a stream. The reading end of standard output must not stay open: the program
+/// would never get a broken pipe.
+struct StreamEnd<'a> {
+    flow: &'a OutputFlow,
+    stream: OutputStream,
+}
+
+impl Drop for StreamEnd<'_> {
+    fn drop(&mut self) {
+        if self.stream == OutputStream::Out {
+            self.flow.lock_state().end_output();
+        }
     }
 }
 
@@ -240,6 +335,23 @@ mod tests {
             kept.push(bytes);
         }
         (String::from_utf8(kept.to_bytes()).unwrap(), kept.dropped_bytes())
+    }
+
+    #[test]
+    fn errors_come_after_the_output_that_was_written_before_them() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let flow = OutputFlow::with_limit(1_000);
+        flow.note_pipe(Some(&reader));
+        rustix::io::write(&writer, b"row 1\nrow 2\n").unwrap();
+        flow.record_chunk(OutputStream::Err, b"bad row\n", false);
+        let mut chunk = [0; 6];
+        for _ in 0..2 {
+            rustix::io::read(&reader, &mut chunk).unwrap();
+            flow.record_chunk(OutputStream::Out, &chunk, false);
+        }
+        flow.record_chunk(OutputStream::Err, b"end\n", false);
+        let kept = flow.take_output().to_bytes();
+        assert_eq!(String::from_utf8(kept).unwrap(), "row 1\nrow 2\nbad row\nend\n");
     }
 
     #[test]

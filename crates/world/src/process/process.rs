@@ -13,7 +13,7 @@ use super::deadlines::Deadline;
 use super::ended::{ProcessEnd, ProcessResult, StartFailure};
 use super::guard::report::{GuardRefusal, GuardReport, ProgramExit, TreeEnd};
 use super::launch::{Launch, ProcessInput, ProcessOutput};
-use super::output::OutputFlow;
+use super::output::{OutputFlow, OutputStream};
 use super::reap::reap_run;
 use super::supervisor::{GuardChild, GuardReports, IdleGuard, ProcessStopper};
 use super::wall::WallEnforcement;
@@ -256,20 +256,24 @@ fn forward_output<'flow>(
     let stdout = guard.stdout.take();
     let stderr = guard.stderr.take();
     let output = std::mem::take(&mut launch.output);
+    flow.note_pipe(stdout.as_ref());
     async move {
         if let ProcessOutput::Log(log) = &output {
             let opened = log.open();
             let opened = opened.as_ref();
             tokio::join!(
-                flow.log_output(stdout, opened, log.redactor.start_stream()),
-                flow.log_output(stderr, opened, log.redactor.start_stream())
+                flow.log_output(OutputStream::Out, stdout, opened, log.redactor.start_stream()),
+                flow.log_output(OutputStream::Err, stderr, opened, log.redactor.start_stream())
             );
             return;
         }
         let passes = matches!(output, ProcessOutput::PassThrough);
         let to_stdout = passes.then(tokio::io::stdout);
         let to_stderr = passes.then(tokio::io::stderr);
-        tokio::join!(flow.copy_output(stdout, to_stdout), flow.copy_output(stderr, to_stderr));
+        tokio::join!(
+            flow.copy_output(OutputStream::Out, stdout, to_stdout),
+            flow.copy_output(OutputStream::Err, stderr, to_stderr)
+        );
     }
 }
 
