@@ -1,5 +1,6 @@
 //! `unstuck store`: backs up, restores and verifies the store of a project.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -152,10 +153,24 @@ fn aside_path(project: &LocalProject, name: &str) -> PathBuf {
 fn back_up(project: &LocalProject, to: &Path, terminal: &Terminal) -> Result<Exit, CliError> {
     // Without a store there is nothing to copy.
     project.open_store()?;
+    if to.exists() {
+        return Err(CliError::NotNow {
+            verb: "store backup",
+            said: format!("{} exists already", to.display()),
+            hint: "name a new file".to_owned(),
+        });
+    }
     let store = SqliteStore::open(project.database_path())?;
     project::create_runtime()?.block_on(store.back_up(to.to_owned()))?;
     let name = project.name();
-    terminal.write_line(&format!("Copied all that {name} remembers to {}.", to.display()))?;
+    terminal.write_line(&format!("Copied the database of {name} to {}.", to.display()))?;
+    let results = project.results_folder();
+    if fs::read_dir(&results).is_ok_and(|mut files| files.next().is_some()) {
+        terminal.write_line(&format!(
+            "It refers to long results of actions, which are files in {}: copy that folder as well.",
+            results.display()
+        ))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -165,6 +180,7 @@ fn restore_copy(
     yes: bool,
     terminal: &Terminal,
 ) -> Result<Exit, CliError> {
+    refuse_unusable_copy(from, project.name())?;
     let question = format!(
         "Go back to {}? What happened since is forgotten, actions that were performed included.",
         from.display()
@@ -183,8 +199,6 @@ fn restore_copy(
         }
         // A damaged store is moved aside as it is, and need not be opened to be replaced.
         Err(CliError::Store(StoreError::Damaged { .. })) => {
-            // A backup that is unusable too must not replace it.
-            SqliteStore::check_copy(from, project.name())?;
             let aside = aside_path(project, "before-restore");
             (SqliteStore::set_aside(&database, &aside)?, aside)
         }
@@ -209,4 +223,22 @@ fn restore_copy(
         kept.display()
     ))?;
     Ok(Exit::Done)
+}
+
+/// Refuses a copy that cannot be restored, before anything is changed.
+fn refuse_unusable_copy(from: &Path, project: &str) -> Result<(), CliError> {
+    let refuse = |said: String| CliError::NotNow {
+        verb: "store restore",
+        said: format!("{said}. Nothing was changed"),
+        hint: "name a file that `unstuck store backup` wrote".to_owned(),
+    };
+    if !from.is_file() {
+        return Err(refuse(format!("there is no file {}", from.display())));
+    }
+    match SqliteStore::check_copy(from, project) {
+        Err(StoreError::Damaged { what, .. }) => {
+            Err(refuse(format!("{} is not a usable copy: {what}", from.display())))
+        }
+        checked => Ok(checked?),
+    }
 }

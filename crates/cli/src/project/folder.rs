@@ -50,6 +50,10 @@ impl LocalProject {
                 _ => CliError::Folder { place, source },
             }
         })?;
+        if !start.is_dir() {
+            let name = start.display().to_string();
+            return Err(CliError::Unknown { what: "directory", name, list: "ls" });
+        }
         let marked = |dir: &&Path| {
             MARKS.iter().any(|mark| dir.join(mark).exists()) || is_bare_repository(dir)
         };
@@ -213,7 +217,7 @@ pub(crate) fn project_redactor(project: &LocalProject) -> Arc<Redactor> {
 }
 
 /// Returns whether a folder is a repository without a working tree.
-fn is_bare_repository(dir: &Path) -> bool {
+pub(crate) fn is_bare_repository(dir: &Path) -> bool {
     dir.join("HEAD").is_file() && ["objects", "refs"].iter().all(|part| dir.join(part).is_dir())
 }
 

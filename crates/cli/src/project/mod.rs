@@ -15,8 +15,8 @@ pub(crate) use access::{
 };
 pub(crate) use connection::ProjectConnection;
 pub(crate) use folder::{
-    LocalProject, current_user, describe_holder, now, own_servers_folder, project_redactor,
-    replace_file, replace_file_through, user_state_folder,
+    LocalProject, current_user, describe_holder, is_bare_repository, now, own_servers_folder,
+    project_redactor, replace_file, replace_file_through, user_state_folder,
 };
 pub(crate) use notify::open_channels;
 pub(crate) use process::{

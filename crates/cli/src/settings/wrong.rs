@@ -199,6 +199,9 @@ pub(super) fn plain_message(message: &str) -> String {
         let known = known.trim_start_matches("one of ").replace('`', "");
         return format!("there is no “{word}”; write one of: {}", known.replace(" or ", ", "));
     }
+    if message == "invalid socket address syntax" {
+        return "write an address with a port, such as \"127.0.0.1:7424\"".to_owned();
+    }
     let wrong = message.starts_with("invalid type") || message.starts_with("invalid value");
     let wanted = match message.rsplit_once(", expected ").filter(|_| wrong).map(|(_, what)| what) {
         Some("u8" | "u16" | "u32" | "u64" | "usize") => "a whole number, 0 or more",
@@ -207,6 +210,7 @@ pub(super) fn plain_message(message: &str) -> String {
         Some("a boolean") => "true or false",
         Some("a string") => "a text in quotes",
         Some("a sequence") => "a list, such as [\"a\", \"b\"]",
+        Some("struct SpendingCap") => "a table, such as { money = \"$2.50\" }",
         _ => return message.to_owned(),
     };
     format!("write {wanted}")
@@ -221,6 +225,14 @@ mod tests {
         let said = [
             ("invalid type: string \"two\", expected u32", "write a whole number, 0 or more"),
             ("invalid value: integer `-1`, expected u32", "write a whole number, 0 or more"),
+            (
+                "invalid type: string \"$2\", expected struct SpendingCap",
+                "write a table, such as { money = \"$2.50\" }",
+            ),
+            (
+                "invalid socket address syntax",
+                "write an address with a port, such as \"127.0.0.1:7424\"",
+            ),
             (
                 "unknown variant `strict`, expected `green` or `compare`",
                 "there is no “strict”; write one of: green, compare",

@@ -50,6 +50,13 @@ Examples:
 pub(crate) fn run(args: &InitArgs, context: CommandContext<'_>) -> Result<Exit, CliError> {
     let project = context.find_project()?;
     let root = project.root();
+    if project::is_bare_repository(root) {
+        return Err(CliError::NotNow {
+            verb: "init",
+            said: format!("{} is a bare repository, which has no files to work on", root.display()),
+            hint: "clone it, and run `unstuck init` in the clone".to_owned(),
+        });
+    }
     let found = project::create_runtime()?.block_on(ProjectFindings::inspect(root));
     let files = [
         files::write_settings(root, &settings_file::compose_settings(&found), args.force)?,
