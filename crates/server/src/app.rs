@@ -9,7 +9,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
@@ -58,6 +58,7 @@ pub fn build_app(site: Arc<ServerState>, authenticator: &Arc<Authenticator>) -> 
         .merge(pages::page_routes(authenticator).route_layer(check_people))
         .merge(public.merge(pages::public_routes(authenticator)).route_layer(check_public))
         .fallback(respond_not_found)
+        .method_not_allowed_fallback(respond_wrong_method)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(enforce_timeout))
         .layer(middleware::from_fn(add_security_headers))
@@ -85,7 +86,16 @@ async fn enforce_timeout(request: Request, next: Next) -> Response {
 }
 
 async fn respond_not_found(address: Uri) -> Response {
-    let problem = Problem::new(StatusCode::NOT_FOUND, "there is no such page");
+    respond_problem(&address, Problem::new(StatusCode::NOT_FOUND, "there is no such page"))
+}
+
+async fn respond_wrong_method(method: Method, address: Uri) -> Response {
+    let message = format!("{method} is not possible here");
+    respond_problem(&address, Problem::new(StatusCode::METHOD_NOT_ALLOWED, message))
+}
+
+/// Responds to a program as JSON, to a person as a page.
+fn respond_problem(address: &Uri, problem: Problem) -> Response {
     if address.path().starts_with("/api/") {
         problem.with_hint("`GET /api/openapi.json` says what there is").into_response()
     } else {
