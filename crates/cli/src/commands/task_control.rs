@@ -245,8 +245,8 @@ const fn skip_hint(state: &TaskState) -> &'static str {
         TaskState::Pending { .. }
         | TaskState::Running { .. }
         | TaskState::BackingOff { .. }
-        | TaskState::Parked { .. }
         | TaskState::Reconciling { .. } => "try again in a moment, when that step has ended",
+        TaskState::Parked { .. } => "answer its question first: `unstuck inbox` shows it",
     }
 }
 

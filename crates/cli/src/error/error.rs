@@ -84,6 +84,9 @@ pub(crate) enum CliError {
     /// Files that a person wrote cannot be used as they are.
     #[error("{}", lines(.0))]
     Problems(Vec<InputProblem>),
+    /// Arguments that cannot be used as they are.
+    #[error("{}", lines(.0))]
+    Arguments(Vec<InputProblem>),
     #[error("there is no unfinished build here")]
     NoOpenBuild,
     #[error("there is no build yet")]
@@ -193,6 +196,7 @@ impl CliError {
             | Self::NoBuildYet
             | Self::Ambiguous { .. }
             | Self::NotNow { .. }
+            | Self::Arguments(_)
             | Self::Inbox(_)
             | Self::Tasks(_)
             | Self::NoTerminal { .. } => Exit::Usage,
@@ -203,7 +207,9 @@ impl CliError {
     pub(crate) fn code(&self) -> Option<Code> {
         match self {
             Self::Fault(fault) => Some(fault.code()),
-            Self::Problems(problems) => problems.first().map(|problem| problem.code),
+            Self::Problems(problems) | Self::Arguments(problems) => {
+                problems.first().map(|problem| problem.code)
+            }
             Self::Plan(_) => Some(Code::ConfigInvalid),
             Self::Serve(error) => error.code(),
             Self::NoAnswer { .. } => Some(Code::OperationTimeout),
@@ -279,7 +285,7 @@ impl CliError {
             Self::Fault(fault) => fault_hints(fault),
             Self::Tasks(error) => error.hints(),
             Self::Plan(_) => one_hint("nothing was started; fix the plan and run it again"),
-            Self::Problems(problems) => {
+            Self::Problems(problems) | Self::Arguments(problems) => {
                 let first = problems.first().map(|problem| problem.code);
                 first
                     .map(|code| format!("`unstuck explain {code}` says what helps"))

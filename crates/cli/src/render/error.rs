@@ -49,7 +49,7 @@ impl<'a> ErrorPayload<'a> {
         let code = error.code();
         let (fault, problems) = match error {
             CliError::Fault(fault) => (Some(&**fault), &[][..]),
-            CliError::Problems(problems) => (None, &problems[..]),
+            CliError::Problems(problems) | CliError::Arguments(problems) => (None, &problems[..]),
             _ => (None, &[][..]),
         };
         Self {

@@ -9,6 +9,8 @@ use unstuck_store::tables::{BuildRow, TaskChange, TaskRow};
 
 use super::{style, when};
 
+/// The state of a task whose question is answered, until a process takes the answer up.
+pub(crate) const ANSWERED: &str = "answered; takes effect at the next start";
 const NEXT_EXEC: &str = "continues when its command is run again";
 
 /// The process that performs a task, or the condition under which one will.

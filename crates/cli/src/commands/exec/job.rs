@@ -59,7 +59,7 @@ impl JobFollower<'_> {
             repair.attach_to(world, session, store, project);
             let taken = take_up_job(session, project, repair, world, teller, max_wait).await?;
             let Some(task) = taken else { return Ok(Some(JobEnding::Busy)) };
-            follow_until_end(session, task, teller, max_wait).await
+            follow_until_end(session, (task, None), teller, max_wait).await
         };
         project::with_session(project, store, "exec", place, follow).await
     }

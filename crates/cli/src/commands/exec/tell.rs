@@ -4,10 +4,10 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use unstuck_core::engine::{Event, QuestionId, RecordedEvent, Rule, RunId, TaskId, TaskState};
+use unstuck_core::engine::{Event, QuestionId, RecordedEvent, Rule, RunId, TaskId};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::Store;
-use unstuck_store::tables::QuestionRow;
+use unstuck_store::tables::{QuestionRow, TaskChange};
 
 use crate::error::CliError;
 use crate::project::{self, LocalProject};
@@ -205,8 +205,8 @@ impl JobReporter {
         Ok(true)
     }
 
-    pub(crate) async fn load_state(&self, task: TaskId) -> Result<Option<TaskState>, CliError> {
+    pub(crate) async fn load_change(&self, task: TaskId) -> Result<Option<TaskChange>, CliError> {
         let row = project::find_task(&*self.store, &self.project, task).await?;
-        Ok(row.map(|row| row.moved.state))
+        Ok(row.map(|row| row.moved))
     }
 }

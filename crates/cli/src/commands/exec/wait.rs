@@ -51,13 +51,15 @@ impl JobEnding {
 }
 
 /// Follows a task until there is nothing left to wait for; returns `None` if the holder is gone before.
+/// With `firing`, the firings after that one do not count.
 pub(crate) async fn follow_until_end(
     session: &mut ProjectSession,
-    task: TaskId,
+    (task, firing): (TaskId, Option<u32>),
     teller: &JobReporter,
     max_wait: Option<Span>,
 ) -> Result<Option<JobEnding>, CliError> {
-    let mut followed = TaskFollower { task, teller, max_wait, patience: PersonWait::default() };
+    let patience = PersonWait::default();
+    let mut followed = TaskFollower { task, firing, teller, max_wait, patience };
     // The state may have changed before the subscription.
     if let Some(ending) = followed.check_state(session).await? {
         return Ok(Some(ending));
@@ -114,8 +116,20 @@ impl PersonWait {
     }
 }
 
+/// Returns how a firing ended, if the event says so.
+const fn ending_from_event(event: &Event) -> Option<JobEnding> {
+    Some(match event {
+        Event::TaskDone { .. } => JobEnding::Done,
+        Event::TaskSkipped { .. } | Event::TaskCancelled { .. } => JobEnding::LeftOut,
+        Event::TaskFailed { code, .. } => JobEnding::Failed(*code),
+        _ => return None,
+    })
+}
+
 struct TaskFollower<'a> {
     task: TaskId,
+    /// The last firing that counts; without it, all of them do.
+    firing: Option<u32>,
     teller: &'a JobReporter,
     max_wait: Option<Span>,
     patience: PersonWait,
@@ -159,6 +173,11 @@ impl TaskFollower<'_> {
             | Event::TaskBackingOff { task, .. }
                 if *task == self.task =>
             {
+                if let Some(ending) = ending_from_event(&recorded.event)
+                    && self.is_past_firing(session).await?
+                {
+                    return Ok(Some(ending));
+                }
                 self.check_state(session).await
             }
             Event::BuildPaused { .. } => self.check_state(session).await,
@@ -181,7 +200,8 @@ impl TaskFollower<'_> {
         &mut self,
         session: &ProjectSession,
     ) -> Result<Option<JobEnding>, CliError> {
-        Ok(match self.task_state(session).await? {
+        let seen = self.task_state(session).await?;
+        Ok(match seen.map(|(state, _)| state) {
             Some(TaskState::Done) => Some(JobEnding::Done),
             Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(JobEnding::LeftOut),
             Some(TaskState::Failed { code }) => Some(JobEnding::Failed(code)),
@@ -196,17 +216,33 @@ impl TaskFollower<'_> {
         })
     }
 
-    /// Returns the state of the task. The holder has it in memory, a moment ahead of the disk; it waits for
-    /// the disk before it leaves. A loop that has ended reports the reason itself.
-    async fn task_state(&self, session: &ProjectSession) -> Result<Option<TaskState>, CliError> {
+    /// Returns whether the job runs again already, after the last firing that counts.
+    async fn is_past_firing(&self, session: &ProjectSession) -> Result<bool, CliError> {
+        let Some(firing) = self.firing else { return Ok(false) };
+        Ok(self.task_state(session).await?.is_some_and(|(_, now)| now > firing))
+    }
+
+    /// Returns the state of the task and the number of its firing. The holder has it in memory, a moment
+    /// ahead of the disk; it waits for the disk before it leaves. A loop that has ended reports the reason
+    /// itself.
+    async fn task_state(
+        &self,
+        session: &ProjectSession,
+    ) -> Result<Option<(TaskState, u32)>, CliError> {
         let task = self.task;
         match session.holder_handle() {
             Some(handle) => {
-                let seen =
-                    handle.read_state(move |state| Some(state.task(task)?.state.clone())).await;
+                let seen = handle
+                    .read_state(move |state| {
+                        state.task(task).map(|task| (task.state.clone(), task.firing))
+                    })
+                    .await;
                 Ok(seen.ok().flatten())
             }
-            None => self.teller.load_state(task).await,
+            None => {
+                let change = self.teller.load_change(task).await?;
+                Ok(change.map(|change| (change.state, change.firing)))
+            }
         }
     }
 

@@ -57,7 +57,7 @@ fn check_job(project: &LocalProject, job: &AddJobArgs) -> Result<(), CliError> {
         let problem = InputProblem::at_place(Code::ConfigInvalid, "NAME", message);
         problems.push(problem.with_hint("give it another name, or change it in the settings"));
     }
-    if problems.is_empty() { Ok(()) } else { Err(CliError::Problems(problems)) }
+    if problems.is_empty() { Ok(()) } else { Err(CliError::Arguments(problems)) }
 }
 
 /// Returns the keys and values of a job, in the order of the file.

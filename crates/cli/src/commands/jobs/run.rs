@@ -87,13 +87,15 @@ impl JobRun<'_> {
             return Ok(None);
         };
         session.submit_command(Command::FireJob { task: row.id }).await?;
+        // A job that is always due is run again at once, so its state alone never says that it is done.
+        let wanted = (row.id, Some(row.moved.firing + 1));
         let teller = self.create_reporter();
         let ending = tokio::select! {
             biased;
             // The job belongs to the watcher, and goes on after a signal.
             signal = signals.next() => Some(JobEnding::Signal(signal)),
             () = watch::wait_until_watcher_gone(self.project) => None,
-            ending = follow_until_end(&mut session, row.id, &teller, self.max_wait) => ending?,
+            ending = follow_until_end(&mut session, wanted, &teller, self.max_wait) => ending?,
         };
         session.leave().await?;
         let Some(ending) = ending else { return Ok(None) };

@@ -155,10 +155,11 @@ pub(crate) fn render_job_state(
     };
     let state = &row.moved.state;
     let (stand, detail) = match state {
-        TaskState::Parked { .. } => {
-            let general = || stand::render_task_state(state, TaskPerformer::AtWork, now);
-            (Stand::NeedsAttention, render_needed_action(row, questions).unwrap_or_else(general))
-        }
+        TaskState::Parked { .. } => match render_needed_action(row, questions) {
+            Some(needed) => (Stand::NeedsAttention, needed),
+            // The answer is recorded; the process that performs the job next takes it up.
+            None => (Stand::Stopped, stand::ANSWERED.to_owned()),
+        },
         TaskState::Failed { .. } => {
             (Stand::NeedsAttention, stand::render_task_state(state, TaskPerformer::AtWork, now))
         }

@@ -126,7 +126,7 @@ impl StatusPage<'_> {
 
     fn render_state(&self, state: &TaskState, performer: TaskPerformer) -> String {
         if self.is_answered(state) {
-            return "answered; takes effect at the next start".to_owned();
+            return stand::ANSWERED.to_owned();
         }
         stand::render_task_state(state, performer, self.now)
     }

@@ -37,6 +37,24 @@ fn jobs_run_at_their_times_and_their_output_is_kept() {
     assert!(jobs(&stage, &[]).stdout.contains("nothing runs them on schedule"));
 }
 
+/// A job that is due again whenever it ends.
+const ALWAYS_DUE: &str = "\
+[[job]]
+name = \"long\"
+run = \"sleep 1.2\"
+schedule = \"every second\"
+";
+
+// B18: the run that was asked for is over, although the watcher has begun the next one.
+#[test]
+fn a_run_beside_the_watcher_ends_with_the_job() {
+    let stage = project(ALWAYS_DUE);
+    let watcher = start_watcher(&stage);
+    let ran = jobs(&stage, &["run", "long"]);
+    assert!(ran.exit == 0 && ran.stderr.contains(".unstuck/logs/long/"), "{ran}");
+    interrupt(watcher);
+}
+
 #[test]
 fn what_runs_is_ended_with_the_watcher_and_begins_again() {
     let script = "echo begun >>begun; [ -f calm ] || exec sleep 1000";
