@@ -11,7 +11,7 @@ use super::context::{
     Input, Internal, Kind, Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
     Repeated, Timeout, Tool, Validation,
 };
-use super::text_rules::find_unreached_address;
+use super::text_rules::{HELD_ELSEWHERE, find_unreached_address};
 use crate::code::{
     Asks, Category, Charge, Class, Code, ErrorType, Origin, Reaction, Work, with_fault_table,
 };
@@ -38,6 +38,10 @@ pub const BROKEN_BASE: &str = "validate:base:broken";
 pub const KEPT_HOOK: &str = "hook:kept";
 /// The source of a repository hook that did not find a program.
 pub const BROKEN_HOOK: &str = "hook:program";
+/// The source of the fault of a commit message that a hook refused.
+pub const REFUSED_MESSAGE: &str = "hook:message";
+/// The source of the fault of a script that ended because an action of it was refused.
+pub const REFUSED_ACTION: &str = "mutate:refused";
 /// The source of work in a place that no commit covers.
 pub const MISPLACED_WORK: &str = "workspace:elsewhere";
 /// The common prefix of sources of checks on the baseline.
@@ -207,6 +211,17 @@ impl Fault {
         }
     }
 
+    /// Returns whether another program or person holds a lock that the command needs.
+    pub fn is_held_lock(&self) -> bool {
+        self.classified_by == ClassifiedBy::Rule(HELD_ELSEWHERE)
+    }
+
+    /// Returns whether a server did not show the key that this machine knows.
+    pub fn is_unverified_host(&self) -> bool {
+        let refused = || self.message.to_ascii_lowercase();
+        self.code() == Code::AuthInvalid && refused().contains("host key verification failed")
+    }
+
     /// Returns the command that had trouble with a service, and the address of the service, as far as known.
     pub fn failed_connection(&self) -> (Option<&str>, Option<Cow<'_, str>>) {
         let (Kind::EnvConnection(tool)
@@ -277,6 +292,12 @@ impl Fault {
     /// name in the settings: its cause says in sentences what is wrong, and what helps.
     pub fn is_broken_base(&self) -> bool {
         self.source == BROKEN_BASE
+    }
+
+    /// Returns whether something was refused that no agent may find a way around: the commit message, which
+    /// none writes, or an action of a script. Its cause says so in sentences.
+    pub fn is_refusal(&self) -> bool {
+        matches!(&*self.source, REFUSED_MESSAGE | REFUSED_ACTION)
     }
 
     /// Whether files were taken back because they change how the checks run.
@@ -377,7 +398,14 @@ fn compute_signature(kind: &Kind, source: &str, message: &str) -> Signature {
         Kind::PreconditionMissing(context)
             if matches!(
                 place,
-                SETUP | SLOW_BASE | KEPT_BASE | BROKEN_BASE | KEPT_HOOK | BROKEN_HOOK
+                SETUP
+                    | SLOW_BASE
+                    | KEPT_BASE
+                    | BROKEN_BASE
+                    | KEPT_HOOK
+                    | BROKEN_HOOK
+                    | REFUSED_MESSAGE
+                    | REFUSED_ACTION
             ) =>
         {
             Signature::from_parts(code, place, &[&context.what])

@@ -16,7 +16,7 @@ pub use context::{
 };
 pub use fault::{
     BROKEN_BASE, BROKEN_HOOK, CHECK_FILES, ClassifiedBy, EXPECTED_CHANGE, Fault, KEPT_BASE,
-    KEPT_HOOK, MISPLACED_WORK, OF_AGENT, SLOW_BASE,
+    KEPT_HOOK, MISPLACED_WORK, OF_AGENT, REFUSED_ACTION, REFUSED_MESSAGE, SLOW_BASE,
 };
 pub use page::{page, render_facts};
 

@@ -2,7 +2,7 @@
 
 use super::{Decision, QuestionFacts, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Code, Work};
-use crate::text::{VALUE_CHARS_MAX, name_in_sentence, quote_words};
+use crate::text::{SpecificCause, VALUE_CHARS_MAX, name_in_sentence, quote_words};
 
 /// Returns the recommended option and its words. A fact is not recommended, nor is one of the agent's own
 /// options.
@@ -50,6 +50,12 @@ fn look_first(asked: &QuestionFacts<'_>) -> String {
 fn manual_advice(asked: &QuestionFacts<'_>) -> String {
     if let Some(what) = credential_advice(asked) {
         return format!("Please {what}, then tell me to try again.");
+    }
+    if asked.cause == Some(SpecificCause::UnverifiedHost) {
+        return "Please find out whether the server was set up anew. If it was, correct its entry in \
+                “~/.ssh/known_hosts”; if not, somebody may have taken its place. Then tell me to try \
+                again."
+            .to_owned();
     }
     let account = asked.account.and_then(name_in_sentence);
     if let (Some(account), Some(code)) = (account, asked.code)
@@ -148,7 +154,19 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
              right, allow it this once.",
         ),
         QuestionKind::Ok => permission_advice(code, asked.risk, asked.what.is_some()),
-        QuestionKind::Choice if asked.is_passing() => transient_advice(code),
+        QuestionKind::Choice if asked.cause == Some(SpecificCause::MisplacedWork) => {
+            (Decision::ProvideGuidance, "Say in a hint where the result belongs.")
+        }
+        QuestionKind::Choice | QuestionKind::Passing
+            if asked.cause == Some(SpecificCause::HeldLock) =>
+        {
+            (
+                Decision::TryAgain,
+                "Please look in its output for who holds the lock. When it is released, let me try \
+                 again.",
+            )
+        }
+        QuestionKind::Choice if asked.is_passing() => transient_advice(code, asked.work),
         QuestionKind::Choice
             if asked.rejected_push
                 && matches!(reason, Reason::RepairBudgetExhausted { repairs: 0 }) =>
@@ -182,7 +200,7 @@ fn general_advice(asked: &QuestionFacts<'_>) -> (Decision, &'static str) {
 }
 
 /// Returns the advice for a failure that may well be transient.
-const fn transient_advice(code: Option<Code>) -> (Decision, &'static str) {
+const fn transient_advice(code: Option<Code>, work: Work) -> (Decision, &'static str) {
     let said = match code {
         Some(
             Code::ProviderRateLimit
@@ -191,8 +209,15 @@ const fn transient_advice(code: Option<Code>) -> (Decision, &'static str) {
             | Code::ProviderApiError
             | Code::ProviderCrash,
         ) => "This may pass by itself. Let me try again, or name another AI service to use.",
-        Some(Code::IterationTimeout | Code::OperationTimeout | Code::EnvTimeout) => {
-            "Let me try again. If the step needs more time or can be skipped, tell me."
+        Some(Code::OperationTimeout) if matches!(work, Work::Job) => {
+            "Let me run it again. If it needs more time, first raise its limit: “--timeout” of the \
+             command, or “timeout” of the job in the settings."
+        }
+        Some(Code::IterationTimeout) => {
+            "Let me try again. If the work needs more time, first raise “run.attempt” in the settings."
+        }
+        Some(Code::OperationTimeout) => {
+            "Let me try again. If the step needs more time, first raise its limit in the settings."
         }
         Some(Code::GitLocked) => {
             "Please close other programs that use the project, then let me try again."
@@ -237,7 +262,8 @@ const fn hands_advice(code: Option<Code>) -> &'static str {
             "Please check which AI service and model are set, then tell me to try again."
         }
         Code::ProviderNotAvailable => {
-            "Please install the AI helper or pick a model that exists, then tell me to try again."
+            "Please install the AI helper, or correct “agent.model” in the settings or in the task. Then \
+             tell me to try again."
         }
         Code::ProviderQuota => {
             "Please add credit or raise the spending cap, then tell me to try again."

@@ -4,7 +4,8 @@ use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Rea
 use crate::attempt::CHANGED_NOTHING;
 use crate::fault::{Class, Code, ExpiredCertificate, Work};
 use crate::text::{
-    VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words, span_words,
+    SpecificCause, VALUE_CHARS_MAX, count_noun, failure_phrase, number_word, quote_words,
+    span_words,
 };
 use crate::time::Span;
 
@@ -68,6 +69,8 @@ pub struct QuestionFacts<'a> {
     pub rejected_push: bool,
     /// The expired certificate of the server, which is then the account.
     pub expired_certificate: Option<&'a ExpiredCertificate>,
+    /// The cause, if the code alone does not tell it.
+    pub cause: Option<SpecificCause>,
     /// The phase in which a step is not allowed.
     pub phase: Option<&'a str>,
     /// The command that shows the whole change, where it is about one.
@@ -159,6 +162,7 @@ impl<'a> QuestionFacts<'a> {
             is_expected: false,
             rejected_push: false,
             expired_certificate: None,
+            cause: None,
             phase: None,
             whole_change: None,
             agent_question: None,
@@ -306,25 +310,32 @@ pub(super) fn attempt_lines(asked: &QuestionFacts<'_>) -> Vec<String> {
     let line = |(at, attempt): (usize, &TriedAttempt<'_>)| {
         let again =
             same_error && asked.attempts[..at].iter().any(|before| before.code == attempt.code);
-        attempt_line(asked.work, attempt, again)
+        attempt_line(asked, attempt, again)
     };
     asked.attempts.iter().enumerate().map(line).collect()
 }
 
 /// Formats `Approach 2 changed three files and the same check failed.`
-fn attempt_line(work: Work, attempt: &TriedAttempt<'_>, again: bool) -> String {
+fn attempt_line(asked: &QuestionFacts<'_>, attempt: &TriedAttempt<'_>, again: bool) -> String {
     let number = attempt.number;
-    let tried = match work {
+    let tried = match asked.work {
         Work::Task => "Approach",
         Work::Job => "Repair",
     };
+    if asked.cause == Some(SpecificCause::MisplacedWork) && attempt.files_changed == 0 {
+        return format!("{tried} {number} {CHANGED_NOTHING} that git commits.");
+    }
     let ended = failure_phrase(attempt.code, again);
     // These words are no words of the agent.
     let summary = Some(attempt.summary).filter(|summary| *summary != CHANGED_NOTHING);
     let did = match (attempt.files_changed, attempt.commands) {
-        (0, 0) if summary.is_none() => Some(CHANGED_NOTHING.to_owned()),
-        (0, 0) => None,
-        (0, commands) => Some(format!("ran {}", count_noun(commands, "command", "commands"))),
+        // Nothing is known of an attempt that never came to work.
+        (0, 0) if attempt.summary.is_empty() => None,
+        (0, 0) => Some(CHANGED_NOTHING.to_owned()),
+        (0, commands) => {
+            let ran = count_noun(commands, "command", "commands");
+            Some(format!("ran {ran}, {CHANGED_NOTHING}"))
+        }
         (files, _) => Some(format!("changed {}", count_noun(files, "file", "files"))),
     };
     match (summary.and_then(|summary| quote_words(summary, VALUE_CHARS_MAX)), did) {

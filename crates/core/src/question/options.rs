@@ -331,6 +331,12 @@ impl OptionsContext<'_> {
             Decision::ItDidNot => {
                 format!("I do it now{scope}. If it went through after all, it happens twice.")
             }
+            Decision::Skip if self.work == Work::Job => {
+                format!(
+                    "I do not do it{scope}. Its command then ends with 121, and the script goes on \
+                     or ends, as it is written."
+                )
+            }
             Decision::Skip => {
                 format!("I skip this step{scope} and continue without it.")
             }

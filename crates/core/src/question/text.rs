@@ -198,6 +198,7 @@ impl ProblemText<'_> {
                     why: asked.why,
                     rejected_push: asked.rejected_push,
                     expired_certificate: asked.expired_certificate,
+                    cause: asked.cause,
                     phase: asked.phase,
                     work: Some(asked.work),
                     again: asked.reason.is_repeated() && !counts_repairs,

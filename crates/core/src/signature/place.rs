@@ -54,8 +54,13 @@ pub(crate) fn cut_location(line: &[u8]) -> LocatedText<'_> {
         [b':', b' ', b'0'..=b'9', ..] if is_file(file) && after_column(&tail[2..]).is_some() => {
             found(after_column(&tail[2..]), false)
         }
-        [b':', b' ', b'0'..=b'9', ..] if is_file(file) || is_shell(file) => {
+        [b':', b' ', b'0'..=b'9', ..] if is_file(file) => {
             found(after_line_number(&tail[2..]), true)
+        }
+        // `sh: 1: text`; `uploaded: 12` counts something.
+        [b':', b' ', b'0'..=b'9', ..] if is_shell(file) => {
+            let said = after_line_number(&tail[2..]);
+            found(said.filter(|said| !said.is_empty()), true)
         }
         [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
             found(after_line_number(&tail[7..]), true)
@@ -308,6 +313,7 @@ mod tests {
             ("C:\\\\src\\\\a.c:3:5: error: x", "error: x"),
             ("run.sh: line 3: x: command not found", "x: command not found"),
             ("sh: 1: x: not found", "x: not found"),
+            ("uploaded: 12", "uploaded: 12"),
             ("psql:a.sql:3: ERROR:  x", "ERROR:  x"),
             ("a.rb:3:in 'call': x (NoMethodError)", "x (NoMethodError)"),
             ("a.c:(.text+0xa): undefined reference to `x'", "undefined reference to `x'"),

@@ -142,6 +142,7 @@ pub fn wanted_action(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> C
             Some(fault) if fault.is_denied_access() => "change where a command writes".into(),
             Some(fault) if fault.is_setup_failure() => "see why the setup command fails".into(),
             Some(fault) if fault.is_slow_base() => "see why a check takes too long".into(),
+            Some(fault) if fault.is_refusal() => "see what was refused".into(),
             Some(fault) if fault.is_broken_base() => "see why a check does not start".into(),
             fault => hands_action(fault.map(|fault| &fault.kind)),
         },

@@ -377,8 +377,7 @@ fn ready_sentence(recorded: &RecordedEvent, name: &str, start: &str) -> String {
 /// Returns the sentence for a failure: the files that were reverted, or the failure with its cause.
 fn fault_sentence(fault: &Fault, name: &str, start: &str) -> String {
     if let Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of) = &fault.kind {
-        let files = u32::try_from(of.files.len()).unwrap_or(u32::MAX);
-        return reverted_sentence(name, files, fault.is_check_file_change());
+        return reverted_sentence(name, &of.files, fault.is_check_file_change());
     }
     let refusal = push_refusal(&fault.message).filter(|_| fault.code() == Code::GitPushFailed);
     match refusal.and_then(|refusal| quote_words(&refusal, VALUE_CHARS_MAX)) {

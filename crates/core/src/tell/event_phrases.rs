@@ -131,8 +131,14 @@ pub(super) fn render_answered(name: &str, guidance: &Guidance, next: Step) -> St
 }
 
 /// Returns the sentence for files that were changed outside the scope or that the checks rest on.
-pub(super) fn reverted_sentence(name: &str, files: u32, changes_checks: bool) -> String {
-    let files = count_noun(files.max(1), "file", "files");
+pub(super) fn reverted_sentence(name: &str, files: &[String], changes_checks: bool) -> String {
+    const NAMED_MAX: usize = 3;
+    let number = u32::try_from(files.len()).unwrap_or(u32::MAX).max(1);
+    let first = files.iter().take(NAMED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if files.len() > NAMED_MAX { ", …" } else { "" };
+    let named = quote_words(&first, VALUE_CHARS_MAX);
+    let named = named.map_or_else(String::new, |named| format!(" ({named}{more})"));
+    let files = format!("{}{named}", count_noun(number, "file", "files"));
     if changes_checks {
         format!("Reverted {files} of {name} that would change how the checks run; a copy is kept.")
     } else {

@@ -80,7 +80,12 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         Kind::ValidationPreCommit(of)
         | Kind::ValidationPrePush(of)
         | Kind::ValidationPrePr(of)
-        | Kind::ValidationRedBase(of) => add_check(evidence, of),
+        | Kind::ValidationRedBase(of) => {
+            add_check(evidence, of);
+            if fault.is_misplaced_work() {
+                evidence.command = None;
+            }
+        }
         Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
             add_command(evidence, of);
         }
@@ -120,7 +125,10 @@ fn add_fault_facts(evidence: &mut Evidence, fault: &Fault) {
         }
         Kind::BudgetExhausted(of) => evidence.budget = budget_facts(of),
         Kind::PreconditionMissing(of)
-            if fault.is_setup_failure() || fault.is_slow_base() || fault.is_broken_base() =>
+            if fault.is_setup_failure()
+                || fault.is_slow_base()
+                || fault.is_broken_base()
+                || fault.is_refusal() =>
         {
             evidence.command = non_empty(&of.what);
             evidence.output = last_lines(&fault.message);

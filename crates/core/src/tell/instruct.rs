@@ -130,7 +130,8 @@ const fn code_hint(code: Code) -> Option<&'static str> {
         }
         Code::GitConflict => {
             "Others changed the same lines. Read what they meant to do and write your change anew \
-             on top of theirs; keep both intents."
+             on top of theirs; keep both intents. Where a file holds both versions between lines \
+             that begin with <<<<<<< and >>>>>>>, none of these lines may be left."
         }
         Code::ToolMissing => {
             "Use what is installed or what the project brings along; do not assume that you can \

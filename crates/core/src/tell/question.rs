@@ -14,8 +14,9 @@ use crate::question::{
     operator_text as operator,
 };
 use crate::text::{
-    agent_service, is_rejected_push, missing_program, provider_display_name, service_at,
-    service_of_variable, silent_span, telling_line, unknown_model,
+    SpecificCause, VALUE_CHARS_MAX, agent_service, is_numeric, is_rejected_push, missing_program,
+    provider_display_name, service_at, service_of_variable, silent_span, telling_line,
+    unknown_model, verbatim_line,
 };
 use crate::time::{Span, Time};
 
@@ -64,6 +65,8 @@ fn with_question_facts<T>(
         _ => (None, None),
     };
     let whole = whole_change(question);
+    let is_idle = !attempts.is_empty() && attempts.iter().all(|tried| tried.files_changed == 0);
+    let idle = is_idle.then_some(SpecificCause::NothingChanged);
     let asked = QuestionFacts {
         work: tasks.first().map_or(Work::Task, |task| task.work()),
         titles: &titles,
@@ -85,10 +88,11 @@ fn with_question_facts<T>(
         check_ended: hints.check_ended,
         kept: hints.kept,
         broken: hints.broken,
-        why: hints.why,
+        why: hints.why.as_deref(),
         is_expected: hints.is_expected,
         rejected_push: hints.rejected_push,
         expired_certificate: hints.expired_certificate,
+        cause: hints.cause.or(idle),
         phase: hints.phase,
         whole_change: Some(&whole),
         agent_question: hints.asked,
@@ -290,10 +294,11 @@ struct QuestionHints<'a> {
     check_ended: Option<&'a str>,
     kept: Option<&'a str>,
     broken: Option<&'a str>,
-    why: Option<&'a str>,
+    why: Option<Cow<'a, str>>,
     is_expected: bool,
     rejected_push: bool,
     expired_certificate: Option<&'a ExpiredCertificate>,
+    cause: Option<SpecificCause>,
     phase: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
@@ -332,7 +337,15 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
     let message = question.fault.as_ref().map_or("", |fault| &fault.message);
     match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::AuthInvalid(of) | Kind::AuthExpired(of) | Kind::AuthMissing(of)) => {
-            QuestionHints::from_login(of)
+            let cause = question.fault.as_deref().and_then(SpecificCause::from_fault);
+            QuestionHints { cause, ..QuestionHints::from_login(of) }
+        }
+        Some(Kind::EnvConnection(_) | Kind::EnvTimeout(_) | Kind::EnvUnavailable(_)) => {
+            question.fault.as_deref().map_or_else(QuestionHints::default, |fault| QuestionHints {
+                account: fault.failed_connection().1.filter(|address| !is_numeric(address)),
+                cause: SpecificCause::from_fault(fault),
+                ..QuestionHints::default()
+            })
         }
         Some(Kind::ToolAccessDenied(c) | Kind::ToolQuota(c) | Kind::ToolRateLimit(c)) => {
             let host = c.host.as_deref().unwrap_or_default();
@@ -363,8 +376,9 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
             | Kind::ValidationRedBase(of),
         ) => {
             let misplaced = question.fault.as_deref().filter(|fault| fault.is_misplaced_work());
-            let why = misplaced.and_then(|fault| fault.cause.as_deref());
-            QuestionHints { why, ..QuestionHints::from_name(&of.command) }
+            let why = misplaced.and_then(describe_misplaced_work);
+            let cause = misplaced.and_then(SpecificCause::from_fault);
+            QuestionHints { why, cause, ..QuestionHints::from_name(&of.command) }
         }
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => file_hints(of),
         Some(Kind::LogicRepeatedApproach(_) | Kind::LogicNoProgress(_)) => {
@@ -387,7 +401,10 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
         Some(Kind::IterationTimeout(_)) => {
             let is_silent =
                 question.fault.as_deref().is_some_and(|fault| silent_span(fault).is_some());
-            QuestionHints { why: is_silent.then_some(WAS_SILENT), ..QuestionHints::default() }
+            QuestionHints {
+                why: is_silent.then_some(Cow::Borrowed(WAS_SILENT)),
+                ..QuestionHints::default()
+            }
         }
         Some(Kind::LogicError(of)) => {
             QuestionHints::from_name(of.step.as_deref().unwrap_or_default())
@@ -406,7 +423,7 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
                 risk => risk,
             };
             let program = of.agent.as_deref().and_then(provider_display_name);
-            let why = why.filter(|_| !guarded);
+            let why = why.filter(|_| !guarded).map(Cow::Borrowed);
             let is_expected =
                 question.fault.as_ref().is_some_and(|fault| fault.is_expected_change());
             QuestionHints { program, why, is_expected, risk, ..QuestionHints::from_name(&of.what) }
@@ -421,6 +438,16 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
     }
 }
 
+/// Says where the work is that no commit covers.
+fn describe_misplaced_work(fault: &Fault) -> Option<Cow<'_, str>> {
+    if let Some(cause) = &fault.cause {
+        return Some(Cow::Borrowed(cause));
+    }
+    let place =
+        verbatim_line(fault.message.lines().next()?.strip_prefix("your ")?, VALUE_CHARS_MAX);
+    Some(Cow::Owned(format!("The {place}. Only what git commits counts.")))
+}
+
 /// Returns the hints for a missing thing, with what ended or was denied because of it.
 fn missing_hints<'a>(question: &'a Question, of: &'a Missing) -> QuestionHints<'a> {
     let ended = |is: fn(&Fault) -> bool| {
@@ -431,7 +458,7 @@ fn missing_hints<'a>(question: &'a Question, of: &'a Missing) -> QuestionHints<'
         setup_ended: ended(Fault::is_setup_failure),
         check_ended: ended(Fault::is_slow_base),
         kept: ended(Fault::is_denied_access),
-        broken: ended(Fault::is_broken_base),
+        broken: ended(Fault::is_broken_base).or_else(|| ended(Fault::is_refusal)),
         ..QuestionHints::from_name(&of.what)
     }
 }
@@ -460,9 +487,12 @@ fn command_hints(of: &Permission) -> QuestionHints<'_> {
 /// Returns the owner of a login: by its own name, or by that of the service at its host or in its variable.
 fn account_name<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
     let at_host = || service_at(name).map(Cow::Owned);
+    let host_itself = || (!is_numeric(name)).then_some(Cow::Borrowed(name));
     let of_variable = || variable.and_then(service_of_variable).map(Cow::Owned);
     match non_empty(name) {
-        Some(host) if host.contains(['.', ':']) => at_host().or_else(of_variable),
+        Some(host) if host.contains(['.', ':']) => {
+            at_host().or_else(of_variable).or_else(host_itself)
+        }
         Some(name) => Some(Cow::Borrowed(provider_display_name(name).unwrap_or(name))),
         None => of_variable(),
     }

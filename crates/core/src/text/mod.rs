@@ -21,8 +21,9 @@ pub use bounded::strip_escapes;
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, LINT_BYTES_MAX, LintFinding, LintRule, lint_text};
 pub use obstacle::{
-    NO_CONNECTION, Obstacle, SECRETS, SILENT, UNHEARD, describe_failure, describe_obstacle,
-    failure_phrase, failure_phrase_with_facts, silent_span, slow_step, unknown_model,
+    NO_CONNECTION, Obstacle, SECRETS, SILENT, SpecificCause, UNHEARD, describe_failure,
+    describe_obstacle, failure_phrase, failure_phrase_with_facts, silent_span, slow_step,
+    unknown_model,
 };
 pub use output::push_refusal;
 pub(crate) use output::{failure_reason, is_rejected_push, missing_program, telling_line};
@@ -30,6 +31,7 @@ pub(crate) use say::work_noun;
 pub use say::{
     capitalize_first, count_noun, count_tasks, join_parts, number_word, quote_title, span_words,
 };
+pub(crate) use service::is_numeric;
 pub use service::{agent_service, provider_display_name, service_at, service_of_variable};
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quote_words, verbatim_line,

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use super::output::telling_line;
 use super::say::{capitalize_first, span_words};
 use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words, verbatim_line};
-use crate::fault::{Category, Code, ExpiredCertificate, Fault, Kind, Tool, Validation, Work};
+use crate::fault::{
+    Category, Code, ExpiredCertificate, Fault, Kind, REFUSED_ACTION, REFUSED_MESSAGE, Tool,
+    Validation, Work,
+};
 use crate::time::Span;
 
 /// The known facts about an obstacle besides its code. Without a name the sentence stays general.
@@ -37,12 +40,40 @@ pub struct Obstacle<'a> {
     pub rejected_push: bool,
     /// The expired certificate of the server, which is then the account.
     pub expired_certificate: Option<&'a ExpiredCertificate>,
+    /// The cause, if the code alone does not tell it.
+    pub cause: Option<SpecificCause>,
     /// The phase in which a step is not allowed.
     pub phase: Option<&'a str>,
     /// The kind of work, which decides where its phase is declared.
     pub work: Option<Work>,
     /// Whether it was met more than once.
     pub again: bool,
+}
+
+/// A cause that the code alone does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpecificCause {
+    /// A server did not show the key that this machine knows.
+    UnverifiedHost,
+    /// Another program or person holds a lock.
+    HeldLock,
+    /// No attempt changed any file.
+    NothingChanged,
+    /// The work is in a place that no commit covers.
+    MisplacedWork,
+}
+
+impl SpecificCause {
+    /// Returns the cause of a fault, if its code alone does not tell it.
+    pub fn from_fault(fault: &Fault) -> Option<Self> {
+        if fault.is_held_lock() {
+            return Some(Self::HeldLock);
+        }
+        if fault.is_misplaced_work() {
+            return Some(Self::MisplacedWork);
+        }
+        fault.is_unverified_host().then_some(Self::UnverifiedHost)
+    }
 }
 
 /// Describes the obstacle in full sentences.
@@ -96,6 +127,11 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return about.why.unwrap_or_default().to_owned();
         }
         Code::IterationTimeout => "a round of work took too long, so I ended it.",
+        Code::ValidationPreCommit
+            if about.cause == Some(SpecificCause::NothingChanged) && about.what.is_some() =>
+        {
+            return with_red_check("the AI helper changes nothing", about.what);
+        }
         Code::ValidationPreCommit if again => {
             return named("a check that must pass before I save the work still fails");
         }
@@ -153,6 +189,12 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             let said = named("the work has changed something that needs your approval first");
             return about.why.map_or(said.clone(), |why| format!("{said} {why}"));
         }
+        Code::AuthInvalid if about.cause == Some(SpecificCause::UnverifiedHost) => {
+            let server = about.account.unwrap_or("a server");
+            return format!(
+                "A command did not connect, because the host key of {server} is not the one that this machine knows."
+            );
+        }
         Code::AuthInvalid => {
             return capitalize_first(&describe_refusal(account, about));
         }
@@ -170,6 +212,9 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return format!("A command waits too long for an answer from {account}.");
         }
         Code::EnvDns => "a command cannot find the address of a service it needs.",
+        Code::EnvUnavailable if about.cause == Some(SpecificCause::HeldLock) => {
+            "a command needs something that another program or person has locked."
+        }
         Code::EnvUnavailable => {
             return capitalize_first(&format!(
                 "{account}, which a command needs, is down at the moment."
@@ -238,6 +283,11 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::LogicLimit => "the work used up all the steps it may take.",
         Code::LogicNoProgress if about.work == Some(Work::Job) => {
             "the AI helper was to repair it and made no progress."
+        }
+        Code::LogicNoProgress | Code::LogicRepeatedApproach
+            if about.cause == Some(SpecificCause::NothingChanged) =>
+        {
+            return with_red_check("the AI helper changes nothing", about.what);
         }
         Code::LogicNoProgress => {
             return with_red_check("the AI helper makes no progress", about.what);
@@ -374,6 +424,15 @@ pub fn failure_phrase_with_facts(fault: &Fault) -> String {
         let server = host.unwrap_or_else(|| "a server".to_owned());
         return format!("the certificate of {server} has expired");
     }
+    match SpecificCause::from_fault(fault) {
+        Some(SpecificCause::UnverifiedHost) => {
+            return "the host key of a server is not the one that this machine knows".to_owned();
+        }
+        Some(SpecificCause::HeldLock) => {
+            return with_facts("something was locked", fault);
+        }
+        _ => {}
+    }
     let unreached = fault.message.strip_prefix(NO_CONNECTION);
     let unreached = unreached.filter(|_| fault.code() == Code::ProviderApiError);
     if let Some(host) = unreached.and_then(|host| quote_words(host, VALUE_CHARS_MAX)) {
@@ -382,13 +441,31 @@ pub fn failure_phrase_with_facts(fault: &Fault) -> String {
     if let Some(said) = red_check_phrase(fault).or_else(|| setup_phrase(fault)) {
         return said;
     }
+    if let Some(said) = hindrance_phrase(fault) {
+        return said.to_owned();
+    }
     if let Some(span) = silent_span(fault) {
         return format!("nothing was heard of the AI helper for {span}");
     }
     if let Some(model) = unknown_model(fault).and_then(|name| quote_words(name, VALUE_CHARS_MAX)) {
         return format!("the AI service does not know the model {model}");
     }
-    let failed = failure_phrase(fault.code(), false);
+    with_facts(failure_phrase(fault.code(), false), fault)
+}
+
+/// Says what is in the way of the work, where the code alone would call it something missing.
+fn hindrance_phrase(fault: &Fault) -> Option<&'static str> {
+    Some(match &*fault.source {
+        REFUSED_MESSAGE => "a hook refused the commit message",
+        REFUSED_ACTION => "an action of it was refused",
+        _ if fault.is_slow_base() => "a check takes too long",
+        _ if fault.is_broken_base() => "a check does not start",
+        _ => return None,
+    })
+}
+
+/// Appends the step, the command and the address of a failure, as far as known.
+fn with_facts(failed: &str, fault: &Fault) -> String {
     let step = slow_step(fault).map(Cow::Owned);
     let (command, address) = fault.failed_connection();
     let refused = refused_command(fault).map(Cow::Borrowed);

@@ -4,8 +4,10 @@
 use crate::failing::{is_summary, place_file};
 
 /// Messages of shells and tools about a missing program, after or before its name.
-const AFTER_PROGRAM: &[&str] =
-    &[": command not found", ": not found", ": No such file or directory"];
+const AFTER_PROGRAM: &[&str] = &[
+    ": there is no such program", ": command not found", ": not found",
+    ": No such file or directory",
+];
 const BEFORE_PROGRAM: &[&str] = &["command not found: ", "Unknown command: "];
 
 /// Returns the missing program named in the last such line of an output.

@@ -45,7 +45,7 @@ pub fn service_at(host: &str) -> Option<String> {
 }
 
 /// Returns whether a host is a numeric address, with or without a port: `127.0.0.1:8080`, `[::1]`.
-fn is_numeric(host: &str) -> bool {
+pub(crate) fn is_numeric(host: &str) -> bool {
     let address = |text: &str| text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
     address(host) || host.rsplit_once(':').is_some_and(|(host, _)| address(host))
 }

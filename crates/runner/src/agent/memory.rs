@@ -19,7 +19,7 @@ use unstuck_world::model::{MessagePart, MessageRole, ModelMessage};
 use unstuck_world::redact::Redactor;
 use unstuck_world::tool::shorten_text;
 
-use super::prompt::{self, SHORTENED};
+use super::prompt::{self, SHORTENED, TASK_DONE};
 use super::reporter::internal_fault;
 use crate::effects::redact_value;
 
@@ -197,8 +197,9 @@ impl AttemptMemory {
 
     /// Makes an interrupted conversation well-formed: calls without a result get one.
     pub(super) fn repair_conversation(&mut self) {
-        for call in self.unanswered_calls() {
-            self.set_call_result(&call, prompt::NO_RESULT, true);
+        for (call, is_end) in self.unanswered_calls() {
+            let said = if is_end { prompt::DONE_TAKEN } else { prompt::NO_RESULT };
+            self.set_call_result(&call, said, !is_end);
         }
         let is_theirs = self.messages.last().is_none_or(|last| last.role == MessageRole::Assistant);
         if is_theirs && !self.is_paused() {
@@ -210,15 +211,20 @@ impl AttemptMemory {
         compact_messages(&mut self.messages);
     }
 
-    fn unanswered_calls(&self) -> Vec<String> {
+    /// Returns the calls without a result, and whether each of them only says that the work is done.
+    fn unanswered_calls(&self) -> Vec<(String, bool)> {
         let Some(at) =
             self.messages.iter().rposition(|message| message.role == MessageRole::Assistant)
         else {
             return Vec::new();
         };
         let answers = self.messages.get(at + 1).map_or(&[][..], |message| &message.parts);
-        let calls = self.messages[at].parts.iter().filter_map(call_id);
-        calls.filter(|id| !answers.iter().any(|part| is_result_of(part, id))).cloned().collect()
+        let calls = self.messages[at].parts.iter().filter_map(|part| match part {
+            MessagePart::Call { id, name, .. } => Some((id, name == TASK_DONE)),
+            _ => None,
+        });
+        let open = calls.filter(|(id, _)| !answers.iter().any(|part| is_result_of(part, id)));
+        open.map(|(id, is_end)| (id.clone(), is_end)).collect()
     }
 
     /// Returns the parts of the user message at the end of the conversation, which is created if
@@ -474,7 +480,19 @@ mod tests {
         memory.append_turn(vec![call("a"), call("b")], &Redactor::default());
         memory.set_call_result("a", "fine", false);
         memory.repair_conversation();
-        let answers = &memory.messages().last().unwrap().parts;
+        memory.append_turn(
+            vec![MessagePart::Call { id: "c".into(), name: TASK_DONE.into(), input: json!({}) }],
+            &Redactor::default(),
+        );
+        memory.repair_conversation();
+        let last = memory.messages().last().unwrap();
+        let taken = MessagePart::Result {
+            id: "c".into(),
+            output: prompt::DONE_TAKEN.into(),
+            failed: false,
+        };
+        assert_eq!(last.parts[..], [taken]);
+        let answers = &memory.messages()[memory.messages().len() - 3].parts;
         let result = |id: &str, output: &str, failed| MessagePart::Result {
             id: id.into(),
             output: output.into(),

@@ -16,3 +16,4 @@ mod reporter;
 
 pub use agent_loop::{AgentLoop, AgentLoopInput, AgentLoopResult};
 pub use attempt::{AgentLoopEnd, ModelCallLimits};
+pub(crate) use prompt::TASK_DONE;

@@ -34,6 +34,11 @@ pub(super) const WIND_DOWN: &str = "The budget of this task is nearly spent. Bri
 pub(super) const NO_RESULT: &str = "no result is known: it may have taken effect or not. Look whether \
                                     it did before you repeat it.";
 
+/// The tool by which an agent says that its task is done.
+pub(crate) const TASK_DONE: &str = "task_done";
+/// The result of `task_done`.
+pub(super) const DONE_TAKEN: &str = "your work was checked.";
+
 /// The result of a call that was not reached.
 pub(super) const NOT_RUN: &str = "not run: the attempt ended before it";
 

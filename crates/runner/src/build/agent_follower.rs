@@ -25,6 +25,7 @@ use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::workspace::{Workspace, WorktreeContent};
 
+use crate::agent::TASK_DONE;
 use crate::decider::Decider;
 
 /// Maximum number of actions of one attempt that are kept to recognize its approach.
@@ -33,8 +34,6 @@ pub(super) const ACTIONS_MAX: usize = 4_096;
 /// Maximum number of closed paths of one attempt that are noted.
 const DENIED_PATHS_MAX: usize = 20;
 
-/// The tool by which an agent says that its task is done.
-const TASK_DONE: &str = "task_done";
 /// Maximum time for an agent's last messages after that.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 

@@ -34,6 +34,8 @@ use crate::effects::{EffectRequest, EffectResult, failed_outcome, lock_unpoisone
 const BLOCKED: &str = "BLOCKED:";
 /// Maximum number of denials of one attempt that are noted in the journal.
 const NOTED_MAX: usize = 20;
+/// The reason for which a command is refused that no permission covers.
+const NEVER_RUNS: &str = "it is on the list of commands that never run";
 /// The reason for which an agent program refuses a tool call.
 const NOT_PERMITTED: &str = "commands.allowed does not list it";
 /// The reason for which a command is refused that the settings block.
@@ -141,6 +143,7 @@ impl BuildContext {
         if matches!(end, AgentEnd::Finished { .. }) {
             self.restore_test_written_files(order, start, &actions, &workspace).await?;
             let set_aside = workspace.set_aside_ignored(order.effect.run).await?;
+            workspace.note_traces().await?;
             let elsewhere = match workspace.find_work_elsewhere(&restored).await? {
                 None => workspace.find_only_ignored(&set_aside).await?,
                 found => found,
@@ -164,7 +167,7 @@ impl BuildContext {
             let approach = Some(Arc::new(approach));
             return Ok(Some(EffectResult::new(EffectOutcome::Failed { fault, approach }, spent)));
         }
-        Ok(Some(EffectResult::new(attempt_outcome(end, approach), spent)))
+        Ok(Some(EffectResult::new(attempt_outcome(end, approach, order.nudged), spent)))
     }
 
     /// Runs the checks before the first paid call, and reports those that are red.
@@ -378,6 +381,7 @@ impl BuildContext {
         for (what, is_file) in what.into_iter().take(NOTED_MAX) {
             let why = match is_file {
                 true => GUARDED,
+                false if list.is_never_allowed(what) => NEVER_RUNS,
                 false if list.blocks_line(what) => BLOCKED_BY_SETTINGS,
                 false => NOT_PERMITTED,
             };
@@ -405,13 +409,20 @@ impl BuildContext {
     }
 }
 
-fn attempt_outcome(end: AgentEnd, approach: Approach) -> EffectOutcome {
+/// Returns the outcome of an attempt. An agent that was `nudged` and again ended with a question
+/// instead of a change waits for its answer.
+fn attempt_outcome(end: AgentEnd, approach: Approach, nudged: bool) -> EffectOutcome {
+    let asks = nudged && approach.files_changed == 0;
     let approach = Arc::new(approach);
     let fault = match end {
-        AgentEnd::Finished { said, .. } => parse_blocked_need(&said).map(|asked| {
-            let context = Input { asked: asked.to_owned(), ..Input::default() };
-            Arc::new(Fault::precondition_input("agent", asked, context))
-        }),
+        AgentEnd::Finished { said, .. } => {
+            let asked = parse_blocked_need(&said)
+                .or_else(|| asks.then(|| parse_last_question(&said)).flatten());
+            asked.map(|asked| {
+                let context = Input { asked: asked.to_owned(), ..Input::default() };
+                Arc::new(Fault::precondition_input("agent", asked, context))
+            })
+        }
         AgentEnd::Stopped => None,
         AgentEnd::Failed(fault) => Some(Arc::from(fault)),
     };
@@ -466,6 +477,20 @@ fn name_unreached_service(end: &mut AgentEnd, task: &TaskSettings, egress: Optio
         let said = std::mem::replace(&mut fault.message, format!("{NO_CONNECTION}{host}"));
         fault.cause.get_or_insert(said);
     }
+}
+
+/// Returns the last message of an agent if it asks something; an offer of more work is no question.
+fn parse_last_question(said: &str) -> Option<&str> {
+    const OFFERS: [&str; 3] = ["anything else", "something else", "would you like me to"];
+    let said = said.trim();
+    let asks = said.match_indices('?').any(|(at, _)| {
+        said[at + 1..]
+            .chars()
+            .next()
+            .is_none_or(|next| next.is_whitespace() || "\"”)*".contains(next))
+    });
+    let lower = said.to_lowercase();
+    (asks && !OFFERS.iter().any(|offer| lower.contains(offer))).then_some(said)
 }
 
 /// Returns the need that an agent states: the rest of its last message after `BLOCKED:` at the

@@ -103,6 +103,9 @@ impl BuildContext {
                 self.judge_protected_changes(order, gates, workspace, (guarded, before), verdict);
             verdict = Box::pin(tried).await?;
         }
+        // A permission for good is about the file, not about tests that later work may drop.
+        allows_tests = allows_tests
+            && self.is_confirmed(StateQuery::AllowsNow { task: order.effect.task }).await;
         if let GateVerdict::Green(seen) = &mut verdict
             && allows_tests
         {

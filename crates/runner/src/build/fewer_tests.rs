@@ -13,6 +13,7 @@ use unstuck_world::workspace::{ChangeKind, Workspace, WorktreeChange};
 use super::context::BuildContext;
 use super::settings::TaskSettings;
 use super::wording::{belongs_to_tests, collect_task_words, removes_something, removes_tests};
+use crate::decider::StateQuery;
 use crate::effects::{EffectRequest, lock_unpoisoned};
 
 impl BuildContext {
@@ -35,7 +36,10 @@ impl BuildContext {
         let ask = find_lost_test_files(&workspace.list_changes().await?);
         let verdict = scope::ScopeVerdict { ask, ..scope::ScopeVerdict::default() };
         let Some(question) = verdict.to_fault(None) else { return Err(fault) };
-        if self.is_allowed_by_operator(order, &question).await {
+        // A permission for good is about the file, not about tests that later work may drop.
+        if self.is_allowed_by_operator(order, &question).await
+            && self.is_confirmed(StateQuery::AllowsNow { task: order.effect.task }).await
+        {
             return Ok(());
         }
         if self.is_declined_by_operator(order, &question).await {

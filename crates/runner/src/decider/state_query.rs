@@ -27,6 +27,11 @@ pub enum StateQuery {
         /// The fault's signature.
         signature: Signature,
     },
+    /// Asks whether the operator has just allowed this very work something, not only in general.
+    AllowsNow {
+        /// The task that does the work.
+        task: TaskId,
+    },
     /// Asks whether the operator wants the work done without the action that a fault is about.
     GoesWithout {
         /// The task that does the work.
@@ -191,6 +196,9 @@ impl StateQuery {
         match self {
             Self::Allows { task, signature } => {
                 StateQueryResult::Is(state.allows_signature(*task, *signature))
+            }
+            Self::AllowsNow { task } => {
+                StateQueryResult::Is(state.task(*task).is_some_and(|task| task.allowance.is_some()))
             }
             Self::GoesWithout { task, signature } => {
                 StateQueryResult::Is(state.must_do_without(*task, *signature))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use unstuck_core::engine::EffectKind;
+use unstuck_core::plan::render_command_line;
 use unstuck_world::mcp;
 use unstuck_world::process::{
     GuardCommand, Launch, OwnInput, ProcessDeadlines, ProcessInput, ProcessOutput, TerminalSession,
@@ -48,14 +49,13 @@ impl ScriptCommand {
     /// Returns the command as it would be typed, shortened; for a shell, the line that it is given.
     pub(super) fn command_line(&self) -> String {
         const CHARACTERS_MAX: usize = 200;
-        let words: Vec<_> = match &self.arguments[..] {
-            [option, line] if option == "-c" => vec![line.to_string_lossy()],
+        let line = match &self.arguments[..] {
+            [option, line] if option == "-c" => line.to_string_lossy().into_owned(),
             arguments => {
-                let program = std::iter::once(&self.program);
-                program.chain(arguments).map(|word| word.to_string_lossy()).collect()
+                let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+                render_command_line(&self.program.to_string_lossy(), &words.collect::<Vec<_>>())
             }
         };
-        let line = words.join(" ");
         match line.char_indices().nth(CHARACTERS_MAX) {
             Some((at, _)) => format!("{}…", &line[..at]),
             None => line,

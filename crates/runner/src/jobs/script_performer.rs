@@ -11,8 +11,9 @@ use async_trait::async_trait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, EffectId, EffectKind, EffectOutcome, TaskId};
-use unstuck_core::fault::{Fault, Missing};
+use unstuck_core::fault::{CommandEnd, Fault, Kind, Missing, REFUSED_ACTION, text_rules};
 use unstuck_core::policy::Amount;
+use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 use unstuck_world::process::{
     FileLock, IdleGuard, Launch, Process, ProcessEnd, ProcessResult, StartFailure, derive_fault,
 };
@@ -300,7 +301,12 @@ impl ScriptContext {
             ProcessEnd::NotStarted(StartFailure::DirectoryMissing) => {
                 Some(missing_folder_fault(source, &self.script.directory))
             }
-            _ => derive_fault(ended, source, &command),
+            ProcessEnd::Exited(STATUS_REFUSED) => refused_action_fault(ended, &command)
+                .or_else(|| derive_fault(ended, source, &command)),
+            _ => derive_fault(ended, source, &command).map(|fault| {
+                let module = missing_module_fault(ended, &fault, &self.script.directory);
+                module.unwrap_or(fault)
+            }),
         };
         let outcome = match fault {
             None => EffectOutcome::Done,
@@ -358,4 +364,46 @@ fn was_cut_off_by_reader(ended: &ProcessResult) -> bool {
 
 async fn is_asked_to_stop(stop: &CancellationToken) -> bool {
     tokio::time::timeout(CTRL_C_GRACE, stop.cancelled()).await.is_ok()
+}
+
+/// Returns the fault of a script that needs a module of Python which is not installed. No repair of the
+/// script installs it. A module of the script's own folder is part of the script.
+fn missing_module_fault(ended: &ProcessResult, fault: &Fault, folder: &Path) -> Option<Fault> {
+    let (Kind::LogicError(_), ProcessEnd::Exited(_)) = (&fault.kind, ended.how) else {
+        return None;
+    };
+    let module = text_rules::find_missing_import(&ended.output.to_bytes())?;
+    let module = module.split('.').next()?;
+    let is_own = folder.join(module).exists() || folder.join(format!("{module}.py")).exists();
+    let missing = format!("the Python module {module}");
+    let message = format!("{missing} is not there\n{}", fault.message);
+    let missing = Missing { what: missing };
+    (!is_own).then(|| Fault::precondition_missing(fault.source.clone(), message, missing))
+}
+
+/// The exit code of `unstuck mutate` for an action that is not performed.
+const STATUS_REFUSED: i32 = 121;
+/// The beginning of the lines that `unstuck mutate` writes.
+const OWN_LINE: &str = "unstuck: ";
+
+/// Returns the fault of a script that ended because an action of it was refused. It is no error of the
+/// script, so that no agent finds a way around the refusal.
+fn refused_action_fault(ended: &ProcessResult, command: &str) -> Option<Fault> {
+    let output = ended.output.to_bytes();
+    let output = String::from_utf8_lossy(&output);
+    let refusal = output.lines().rev().find_map(|line| line.strip_prefix(OWN_LINE))?;
+    let quote = |words: &str| quote_words(words, QUESTION_CHARS_MAX).unwrap_or_default();
+    let cause = format!(
+        "{} ended with 121, because an action of it was refused: {}. Nothing was done for it.",
+        quote(command),
+        quote(refusal.trim_end_matches('.'))
+    );
+    let end = CommandEnd {
+        command: Some(command.to_owned()),
+        exit: Some(STATUS_REFUSED),
+        output: String::new(),
+    };
+    let missing = Missing { what: refusal.to_owned() };
+    let fault = Fault::precondition_missing(REFUSED_ACTION, output.trim_end(), missing);
+    Some(fault.with_cause(cause).with_command_end(end))
 }

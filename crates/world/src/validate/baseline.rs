@@ -159,6 +159,31 @@ impl Baseline {
         }
     }
 
+    /// Returns whether tests of Go failed at the base in output that nothing else has formatted.
+    pub(super) fn failed_in_go(&self, command: &str) -> bool {
+        let red = self.red.get(command).filter(|_| !command.contains('|'));
+        red.is_some_and(|red| red.output.lines().any(|line| line.starts_with("--- FAIL: ")))
+    }
+
+    /// Returns the fault of a check of Go that is green although a test that failed at the base did
+    /// not run: a program that exits before its tests counts as one whose tests passed.
+    pub(super) fn unproved_in_go(&self, check: GateCheck<'_>, passed: &CheckPass) -> Option<Fault> {
+        let red = self.red.get(check.command)?;
+        let tests = red.failures.tests.iter().filter(|test| test.starts_with("Test"));
+        let missing: Vec<&String> = tests.filter(|test| !passed.passed.contains(*test)).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let missing = join_test_names(missing.into_iter());
+        let message = format!("{} passes without {missing}", check.command);
+        let output = format!(
+            "{}\n[it passes now, and what failed before did not run to its end: {missing}. It has to \
+             run and to pass]",
+            red.output.trim_end()
+        );
+        Some(check.red_fault(red.exit, &message, &output))
+    }
+
     /// Returns whether a command was red and then green at the base without a change.
     pub fn is_flaky(&self, command: &str) -> bool {
         self.flaky.iter().any(|known| known == command)

@@ -56,6 +56,8 @@ pub(super) struct CheckPass {
     pub(super) tests_run: Option<u64>,
     /// Tests that failed all the same.
     pub(super) failed: BTreeSet<String>,
+    /// Tests of Go that it reports by name to have passed.
+    pub(super) passed: BTreeSet<String>,
 }
 
 #[derive(Debug)]

@@ -278,10 +278,20 @@ impl GateChecks {
     ) -> Result<Option<Fault>, Fault> {
         let mut proves_less = None;
         for check in self.list_checks() {
+            let verbose = baseline.filter(|base| base.failed_in_go(check.command)).map(|_| {
+                let mut verbose = shell.clone();
+                let flags = shell.find_variable(GO_FLAGS).unwrap_or_default();
+                let flags = format!("{} -v", flags.to_string_lossy());
+                verbose.environment.push((GO_FLAGS.into(), Some(flags.trim_start().into())));
+                verbose
+            });
+            let shell = verbose.as_ref().unwrap_or(shell);
             let checked = check.run_once(directory, shell).await;
             if let (Some(base), CheckOutcome::Green(passed)) = (baseline, &checked) {
-                proves_less =
-                    proves_less.or_else(|| base.weaker_proof_fault(check, (passed, directory)));
+                let unproved = || base.unproved_in_go(check, passed).filter(|_| verbose.is_some());
+                proves_less = proves_less
+                    .or_else(|| base.weaker_proof_fault(check, (passed, directory)))
+                    .or_else(unproved);
             }
             checked.into_result()?;
         }
@@ -383,6 +393,9 @@ impl GateChecks {
         Ok(differing)
     }
 }
+
+/// The variable with further arguments of `go`, which is told to name the tests that pass.
+const GO_FLAGS: &str = "GOFLAGS";
 
 /// Returns whether a part of a path says that the file helps others: `support/near.py`.
 fn is_named_as_support(path: &Path) -> bool {

@@ -149,7 +149,12 @@ impl CheckPass {
     fn from_ended(ended: &ProcessResult, directory: &Path) -> Self {
         let bytes = ended.output.to_bytes();
         let failed = CheckFailures::from_output(&bytes, &directory.to_string_lossy()).tests;
-        Self { tests_run: count_tests(ended), failed }
+        let text = String::from_utf8_lossy(&bytes);
+        let passed = text.lines().filter_map(|line| {
+            let (name, _) = line.trim_start().strip_prefix("--- PASS: ")?.split_once(" (")?;
+            Some(name.to_owned())
+        });
+        Self { tests_run: count_tests(ended), failed, passed: passed.collect() }
     }
 }
 

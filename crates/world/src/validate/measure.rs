@@ -10,7 +10,7 @@ use std::path::Path;
 
 use unstuck_core::fault::text_rules::CheckStop;
 use unstuck_core::fault::{
-    BROKEN_BASE, CheckStage, Code, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool,
+    BROKEN_BASE, CheckStage, Code, Crash, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool,
 };
 use unstuck_core::text::{VALUE_CHARS_MAX, quote_words, span_words};
 use unstuck_core::time::Span;
@@ -87,7 +87,11 @@ async fn keep_red_check(
     }
     let stopped = red.stop.as_ref().filter(|stop| !wanted.is_about_stop(stop, root));
     if let Some(stop) = stopped {
-        return Err(cannot_run_fault(command, check.stop_fault(stop, &red)));
+        let mut fault = check.stop_fault(stop, &red);
+        if matches!(stop, CheckStop::Signal(_)) {
+            fault.message = format!("{}\n{}", fault.message, red.output);
+        }
+        return Err(cannot_run_fault(command, fault));
     }
     let CheckFailure { exit, output, failures, tests_run, .. } = red;
     Ok(BaselineCheck { gate: check.gate, exit, output, failures, tests_run })
@@ -120,6 +124,13 @@ fn cannot_run_fault(command: &str, fault: Fault) -> Fault {
     );
     if passes {
         return fault;
+    }
+    if let Kind::ToolCrash(Crash { signal: Some(signal), .. }) = &fault.kind {
+        let who = quote_words(command, VALUE_CHARS_MAX).unwrap_or_default();
+        let cause = format!("The check {who} was ended by signal {signal}, so {NOT_BEGUN}.");
+        let what = command.to_owned();
+        return Fault::precondition_missing(BROKEN_BASE, fault.message, Missing { what })
+            .with_cause(cause);
     }
     let message = format!("the check `{command}` cannot run here: {}", fault.message);
     let what = match &fault.kind {

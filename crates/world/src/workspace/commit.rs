@@ -7,7 +7,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use unstuck_core::fault::{BROKEN_HOOK, Fault, KEPT_HOOK, Missing, Validation, text_rules};
+use unstuck_core::fault::{
+    BROKEN_HOOK, Fault, KEPT_HOOK, Kind, Missing, REFUSED_MESSAGE, Validation, text_rules,
+};
 use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
 use unstuck_core::time::Time;
 
@@ -281,7 +283,8 @@ impl Workspace {
         let file = self.agents_git_dir().join(MESSAGE);
         write_new_file(&file, message.as_bytes()).map_err(|error| io_fault(&file, &error))?;
         for hook in message_hooks {
-            self.run_commit_hook(hook, hooks, shell).await?;
+            let passed = self.run_commit_hook(hook, hooks, shell).await;
+            passed.map_err(|fault| refused_message_fault(fault, message, (hook, hooks)))?;
         }
         let left =
             read_plain_file(&file, MESSAGE_BYTES_MAX).and_then(|left| String::from_utf8(left).ok());
@@ -308,4 +311,27 @@ impl Workspace {
             set("GIT_TERMINAL_PROMPT", "0".into()),
         ]
     }
+}
+
+/// Turns a refusal by a hook of messages into a question: no agent writes the message, so none can
+/// correct it.
+fn refused_message_fault(
+    fault: Fault,
+    message: &str,
+    (hook, hooks): (GitHook, &HookSources),
+) -> Fault {
+    let Kind::ValidationPreCommit(red) = &fault.kind else { return fault };
+    let (name, file) = (hook.name(), hooks.hook_file(hook.name()).display().to_string());
+    let title = message.lines().next().unwrap_or_default();
+    let quote = |words: &str| quote_words(words, QUESTION_CHARS_MAX).unwrap_or_default();
+    let cause = format!(
+        "The {name} hook of your repository, {}, refused the commit message, which is the title of \
+         the task: {}. No AI helper writes it. Correct the hook, or leave this task out and give it \
+         a title that the hook accepts.",
+        quote(&file),
+        quote(title)
+    );
+    let said = format!("the hook {name} refused the commit message\n{}", red.output);
+    let missing = Missing { what: name.to_owned() };
+    Fault::precondition_missing(REFUSED_MESSAGE, said, missing).with_cause(cause)
 }

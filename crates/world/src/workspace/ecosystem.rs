@@ -105,6 +105,11 @@ pub(super) fn classify_by_product(root: &Path, path: &Path) -> Option<ByProduct>
     is_tool_file(root, path).then_some(ByProduct::File)
 }
 
+/// Returns whether a part of a written path is the name of a folder that a tool fills.
+pub(super) fn names_tool_folder(path: &str) -> bool {
+    path.split('/').any(|part| FOLDERS.iter().any(|folder| folder.name == part))
+}
+
 fn is_folder(root: &Path, path: &Path) -> bool {
     root.join(path).is_dir()
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::{Fault, MISPLACED_WORK, Validation};
 
+use super::changes::{ChangeKind, WorktreeChange};
 use super::ecosystem::classify_by_product;
 use super::private::PrivateRepository;
 use super::state::io_fault;
@@ -35,8 +36,12 @@ impl Workspace {
         if let Some(fault) = self.find_work_in_submodules().await? {
             return Ok(Some(fault));
         }
+        let changes = self.list_changes().await?;
+        if let Some(fault) = self.find_link_into_worktree(&changes) {
+            return Ok(Some(fault));
+        }
         let left = self.list_agent_refs(restored).await?;
-        if left.is_empty() || !self.list_changes().await?.is_empty() {
+        if left.is_empty() || !changes.is_empty() {
             return Ok(None);
         }
         let base = self.resolve_base().await?;
@@ -54,6 +59,23 @@ impl Workspace {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the fault of a link of the agent that leads, by an absolute path, into the worktree:
+    /// it leads nowhere as soon as the worktree is gone.
+    fn find_link_into_worktree(&self, changes: &[WorktreeChange]) -> Option<Fault> {
+        let leads_in = |change: &&WorktreeChange| {
+            let target = fs::read_link(self.directory.join(&change.path));
+            change.kind != ChangeKind::Deleted
+                && target.is_ok_and(|target| target.starts_with(&self.directory))
+        };
+        let link = changes.iter().find(leads_in)?.path.display().to_string();
+        let message = format!("your work is behind {link}, a link with an absolute path");
+        let output = format!(
+            "{link} is a link with an absolute path into this worktree, which is removed when the \
+             work is done: the link would lead nowhere. Make it relative, or use a file."
+        );
+        Some(misplaced_work_fault(message, output))
     }
 
     /// Returns the agent's branches and stash, except the branch that it was given and those at a

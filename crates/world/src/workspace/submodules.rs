@@ -134,7 +134,7 @@ impl Workspace {
 }
 
 /// Removes `..` from a path, which git writes to go up from a folder.
-fn normalize_path(path: &Path) -> PathBuf {
+pub(super) fn normalize_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

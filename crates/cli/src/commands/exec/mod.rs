@@ -117,6 +117,13 @@ pub(crate) fn run(args: ExecArgs, dir: Option<&Path>) -> Result<Exit, CliError> 
     // A pipe is read here and passed on, so the command needs another standard input than that of a fork.
     let forked = if input.is_passed_on() { None } else { guard::fork_guard() };
     let project = LocalProject::find(dir)?;
+    if args.command.first().is_none_or(|program| program.is_empty()) {
+        return Err(CliError::NotNow {
+            verb: "exec",
+            said: "the name of the command is empty".to_owned(),
+            hint: "write the command after `--`; a variable in its place may not be set".to_owned(),
+        });
+    }
     project::create_runtime()?.block_on(keep_command_alive(args, &project, dir, (input, forked)))
 }
 

@@ -35,8 +35,13 @@ pub(super) async fn answer_question(
         error => error,
     })?;
     let said = given.render_next_step();
-    inbox.terminal.write_result(inbox.json, &given, |out| writeln!(out, "{said}"))
+    let left_out = if given.redacted { SECRET_LEFT_OUT } else { "" };
+    inbox.terminal.write_result(inbox.json, &given, |out| writeln!(out, "{said}{left_out}"))
 }
+
+/// The remark about guidance without its secrets.
+const SECRET_LEFT_OUT: &str = "\nWhat looks like a secret in your words was left out, and no agent reads \
+    it. Put it into a variable of the environment, and name that.";
 
 /// Records an answer, and determines the process that acts on it.
 pub(super) async fn record_answer(
@@ -50,7 +55,9 @@ pub(super) async fn record_answer(
     let at = project::now();
     // Guidance is stored and passed to an agent; a key belongs in the environment.
     let redactor = project_redactor(&inbox.project);
-    let guidance = guidance.map(|words| Arc::from(&*redactor.redact_text(words)));
+    let clean = guidance.map(|words| redactor.redact_text(words));
+    let redacted = clean.as_deref() != guidance;
+    let guidance = clean.map(|words| Arc::from(&*words));
     let answer = Answer { question, decision, guidance, by, at };
     let asked = inbox.load_question(question).await?;
     inbox.store.record_answer(inbox.project.name(), answer.clone()).await?;
@@ -63,7 +70,7 @@ pub(super) async fn record_answer(
         None if taken_up => TaskPerformer::AtWork,
         None => TaskPerformer::NextStart,
     };
-    Ok(RecordedAnswer { answer, taken_up, performer })
+    Ok(RecordedAnswer { answer, taken_up, performer, redacted })
 }
 
 /// Returns the first task that waited for the answer, with its build, in their current state.
@@ -89,6 +96,9 @@ pub(super) struct RecordedAnswer {
     taken_up: bool,
     #[serde(skip)]
     performer: TaskPerformer,
+    /// `true` if a secret was removed from the guidance.
+    #[serde(skip)]
+    redacted: bool,
 }
 
 impl RecordedAnswer {

@@ -18,7 +18,7 @@ use crate::args::parse_span;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::once::{ActionWait, Hindrance};
-use crate::project::{self, EnclosingRun, LocalProject};
+use crate::project::{self, EnclosingRun, EndSignals, LocalProject};
 use crate::render;
 
 /// Perform an irreversible action once
@@ -113,6 +113,9 @@ pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliErro
         let action = Arc::new(CommandAction::new(args, &project, dir, forked)?);
         let spec = action::action_spec(args, child.is_none(), &project)?;
         let patience = ActionWait::default();
+        if child.is_none() && !args.quiet {
+            tokio::spawn(report_interruption(Arc::clone(&action), args.key.clone()));
+        }
         let came = match &child {
             Some(child) => {
                 let settling =
@@ -143,6 +146,20 @@ pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliErro
             }
         }
     })
+}
+
+/// Says what is left open when the command is ended from the keyboard or the terminal while its
+/// action runs, and ends this process.
+async fn report_interruption(action: Arc<CommandAction>, key: String) {
+    let Ok(mut signals) = EndSignals::new() else { return };
+    let ended = signals.next().await;
+    if action.is_running() {
+        render::write_note(&format!(
+            "unstuck: {key:?} was interrupted, so it is unknown whether it happened. Run the same \
+             command again: its probe looks it up, or you are asked."
+        ));
+    }
+    std::process::exit(ended.to_exit().number().into());
 }
 
 /// Writes the result for an agent, which reads it in the output of its command.
@@ -195,7 +212,9 @@ fn write_result(
         }
         Err(DecideError::KeyReused(_)) => {
             say(&format!(
-                "the key {key:?} was used for another command. Nothing was run; take another key."
+                "the key {key:?} belongs to an action with another command, so nothing was run. \
+                 `unstuck log` shows that action. If this is the same one, use its command; only \
+                 another action needs another key."
             ));
             Ok(Exit::Refused)
         }

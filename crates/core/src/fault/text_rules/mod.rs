@@ -19,9 +19,10 @@ mod vocabulary;
 
 use crate::code::Code;
 use crate::signature::{self, Diagnosis, LineRole, OutputLine, Signature};
-pub use checks::{CheckStop, find_check_stop, find_missing_of_script};
+pub use checks::{CheckStop, find_check_stop, find_missing_import, find_missing_of_script};
 use hit::RuleHit;
 pub use named::{OutputNames, extract_names, find_expired_certificate, find_unreached_address};
+pub(super) use vocabulary::HELD_ELSEWHERE;
 
 /// The rule for output that no other rule matches.
 const UNKNOWN: &str = "unknown";

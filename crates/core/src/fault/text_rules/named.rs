@@ -37,6 +37,7 @@ pub fn extract_names(output: &[u8]) -> OutputNames {
             named.host = named.host.or_else(|| parse_host(word));
             named.variable = named.variable.or_else(|| parse_variable(word));
         }
+        named.host = named.host.or_else(|| parse_refusing_host(&text));
     }
     named
 }
@@ -130,6 +131,22 @@ fn parse_host(word: &str) -> Option<String> {
     let is_name = labels.last()?.bytes().all(|b| b.is_ascii_alphabetic());
     let fits = labels.len() > 1 && host.len() <= HOST_BYTES_MAX;
     (fits && is_name && labels.iter().all(|label| plain(label))).then_some(host)
+}
+
+/// Parses the host of `ada@web.example.com: Permission denied`, as ssh writes it, of `Host key for HOST`, or of
+/// `server at "HOST"`, as database clients do.
+fn parse_refusing_host(line: &str) -> Option<String> {
+    let of_login = || {
+        let (login, _) = line.split_once(": Permission denied")?;
+        login.rsplit(' ').next()?.split_once('@').map(|(_, host)| host)
+    };
+    let announced = |sign: &str| {
+        let (_, rest) = line.split_once(sign)?;
+        rest.split(|sign: char| sign.is_whitespace() || "\"',".contains(sign)).next()
+    };
+    let host =
+        of_login().or_else(|| announced("server at \"")).or_else(|| announced("ost key for "));
+    parse_host(&format!("ssh://{}", host?))
 }
 
 /// Parses the variable of `$API_TOKEN` or `API_TOKEN:`.
@@ -227,6 +244,17 @@ mod tests {
             ("KeyError: 'SHOP_API_TOKEN'", None, Some("SHOP_API_TOKEN")),
             ("error: STRIPE_API_KEY is not set", None, Some("STRIPE_API_KEY")),
             ("error: login failed for ada@example.org", None, None),
+            (
+                "deploy@web1.shop.example: Permission denied (publickey).",
+                Some("web1.shop.example"),
+                None,
+            ),
+            (
+                "psql: error: connection to server at \"db.shop.example\" (10.0.0.5), port 5432 \
+                 failed: FATAL:  password authentication failed for user \"reporter\"",
+                Some("db.shop.example"),
+                None,
+            ),
             ("error: 401 from http://127.0.0.1:8080/ and http://localhost/", None, None),
             ("error: _KEY is no name, MAX_SIZE is none", None, None),
             ("error: https://-", None, None),

@@ -36,19 +36,32 @@ fn one_commit_on_the_base_holds_the_whole_change() {
 fn a_hook_that_refuses_is_a_check_that_failed() {
     let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
     put(&workspace, "a", "2");
-    for (name, code) in [("pre-commit", 3), ("commit-msg", 4)] {
-        hook(
-            &stage,
-            name,
-            &format!("echo not like this; git diff --cached --name-only; exit {code}"),
-        );
+    hook(&stage, "pre-commit", "echo not like this; git diff --cached --name-only; exit 3");
+    let fault = block_on(commit(&workspace, &wording("x"), &stage)).unwrap_err();
+    assert_eq!(fault.source, "hook:pre-commit");
+    let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
+    assert_eq!((context.command.as_str(), context.exit), ("pre-commit", Some(3)));
+    assert_eq!(context.output, "not like this\na\n");
+    assert_eq!(stage.repo.oid("unstuck/b1.t1"), stage.first);
+}
+
+// T4.25, B15: no agent writes the message, so a refused one is a person's to decide.
+#[test]
+fn a_hook_that_refuses_the_message_is_a_question_with_both() {
+    let (stage, workspace) = Stage::with_worktree(&[("a", "1")]);
+    put(&workspace, "a", "2");
+    for name in ["prepare-commit-msg", "commit-msg"] {
+        hook(&stage, name, "echo not like this; exit 4");
         let fault = block_on(commit(&workspace, &wording("x"), &stage)).unwrap_err();
-        assert_eq!(fault.source, format!("hook:{name}"));
-        let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
-        assert_eq!((context.command.as_str(), context.exit), (name, Some(code)));
-        assert_eq!(context.output, "not like this\na\n");
+        let Kind::PreconditionMissing(missing) = &fault.kind else { panic!("{fault}") };
+        assert!(fault.is_refusal(), "{fault}");
+        assert_eq!(missing.what, name);
+        assert!(fault.message.contains("not like this"), "{}", fault.message);
+        let cause = fault.cause.as_deref().unwrap_or_default();
+        let file = format!(".git/hooks/{name}");
+        assert!(cause.contains(&file) && cause.contains("“x”"), "{cause}");
         assert_eq!(stage.repo.oid("unstuck/b1.t1"), stage.first);
-        fs::remove_file(stage.repo.path(format!(".git/hooks/{name}"))).unwrap();
+        fs::remove_file(stage.repo.path(&file)).unwrap();
     }
 }
 

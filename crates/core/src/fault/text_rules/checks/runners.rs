@@ -6,10 +6,21 @@ use memchr::memmem::find;
 pub(in super::super) fn reports_failure(plain: &[u8]) -> bool {
     plain.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).any(|line| {
         !line.is_empty()
+            && !names_failed_script(line)
             && (opens_as_runner(line)
                 || closes_as_runner(line)
                 || has_runner_mark(line)
                 || counts_failures(line))
+    })
+}
+
+/// Returns whether a script of checks only says which of its scripts failed: `FAIL checks/lint.sh`.
+pub(super) fn names_failed_script(line: &[u8]) -> bool {
+    let name = [b"FAIL ".as_slice(), b"FAIL: ", b"FAILED ", b"FAILED: "]
+        .iter()
+        .find_map(|sign| line.trim_ascii().strip_prefix(*sign));
+    name.is_some_and(|name| {
+        !name.contains(&b' ') && (name.ends_with(b".sh") || name.ends_with(b".bash"))
     })
 }
 

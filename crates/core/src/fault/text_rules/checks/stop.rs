@@ -5,7 +5,7 @@
 //! `No module named`. A test that prints the same words is red, because its runner reports a failure or
 //! something else follows.
 
-use super::runners::reports_failure;
+use super::runners::{names_failed_script, reports_failure};
 use crate::signature::clean_output;
 
 /// Why a check did not run, in the words of the program that started it.
@@ -43,8 +43,12 @@ pub fn find_check_stop(output: &[u8]) -> Option<CheckStop> {
         return None;
     }
     let text = String::from_utf8_lossy(&plain);
-    let lines: Vec<&str> =
+    let mut lines: Vec<&str> =
         text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    // A script of checks writes this line on the other stream, so that it may stand anywhere.
+    let count = lines.len();
+    lines.retain(|line| !names_failed_script(line.as_bytes()));
+    let names_script = lines.len() < count;
     let said = lines.iter().rposition(|line| !is_trailer(line)).map_or(0, |at| at + 1);
     let (said, trailer) = lines.split_at(said);
     if let Some(program) = trailer.iter().find_map(|line| parse_tox(line)) {
@@ -59,7 +63,10 @@ pub fn find_check_stop(output: &[u8]) -> Option<CheckStop> {
         return said.iter().rev().find_map(|line| parse_not_found(line)).map(CheckStop::Program);
     }
     // A single word is no proof: a script may have gone on without the program.
-    let is_passed_on = !trailer.is_empty();
+    let is_passed_on = names_script || !trailer.is_empty();
+    if names_script && said.iter().all(|line| parse_not_found(line).is_some()) {
+        return parse_not_found(last).map(CheckStop::Program);
+    }
     parse_module(last).map(CheckStop::Module).or_else(|| {
         let program = parse_not_found(last).filter(|_| is_passed_on && is_started_by_tool(last));
         program.map(CheckStop::Program)
@@ -90,6 +97,15 @@ pub fn find_missing_of_script(name: &str, exit: i32, output: &[u8]) -> Option<St
         last.split(": ").next().is_some_and(|label| label.rsplit('/').next() == Some(name));
     let told = (is_own || is_started_by_tool(last)).then(|| parse_not_found(last)).flatten();
     told.or_else(|| parse_framework(last))
+}
+
+/// Returns the Python module that a script imports in vain, if that is its last word.
+pub fn find_missing_import(output: &[u8]) -> Option<String> {
+    let plain = clean_output(output);
+    let text = String::from_utf8_lossy(&plain);
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    let named = last.strip_prefix("ModuleNotFoundError: No module named ");
+    named.map_or_else(|| parse_module(last), plain_program)
 }
 
 /// Parses what the hook of the pre-commit framework says when its program is not there:

@@ -4,7 +4,7 @@ use super::PhraseRule;
 use crate::code::Code;
 
 /// The rule for locks of programs other than git.
-pub(in super::super) const HELD_ELSEWHERE: &str = "phrase.held-elsewhere";
+pub(in super::super::super) const HELD_ELSEWHERE: &str = "phrase.held-elsewhere";
 
 /// The rule for a tool that reports only an internal error.
 pub(in super::super) const INTERNAL: &str = "phrase.internal";

@@ -8,7 +8,8 @@ mod together;
 mod usage;
 
 pub(super) use kinds::KINDS;
-pub(super) use machine::{HELD_ELSEWHERE, INTERNAL};
+pub(in super::super) use machine::HELD_ELSEWHERE;
+pub(super) use machine::INTERNAL;
 pub(super) use network::VAGUE;
 pub(super) use together::{
     DAMAGED, HELD, LINK_SETTING, LOCKED, LOGIN_FIRST, MISSING_TOOL, NOT_AS_ROOT, OF_CODE,
