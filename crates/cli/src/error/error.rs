@@ -207,9 +207,7 @@ impl CliError {
     pub(crate) fn code(&self) -> Option<Code> {
         match self {
             Self::Fault(fault) => Some(fault.code()),
-            Self::Problems(problems) | Self::Arguments(problems) => {
-                problems.first().map(|problem| problem.code)
-            }
+            Self::Problems(problems) => problems.first().map(|problem| problem.code),
             Self::Plan(_) => Some(Code::ConfigInvalid),
             Self::Serve(error) => error.code(),
             Self::NoAnswer { .. } => Some(Code::OperationTimeout),
@@ -285,7 +283,8 @@ impl CliError {
             Self::Fault(fault) => fault_hints(fault),
             Self::Tasks(error) => error.hints(),
             Self::Plan(_) => one_hint("nothing was started; fix the plan and run it again"),
-            Self::Problems(problems) | Self::Arguments(problems) => {
+            Self::Arguments(_) => Vec::new(),
+            Self::Problems(problems) => {
                 let first = problems.first().map(|problem| problem.code);
                 first
                     .map(|code| format!("`unstuck explain {code}` says what helps"))

@@ -14,7 +14,7 @@ fn a_job_is_added_listed_run_and_remembered() {
         ["add", "sum", "--file", "--goal", "Add it up", "--", "sh", "-c", "echo $((1+1))"];
     assert_eq!(jobs(&stage, &command).exit, 0);
     let again = jobs(&stage, &["add", "mail", "--schedule", "now", "--", "true"]);
-    assert!(again.exit == 78 && again.stderr.contains("already"), "{again}");
+    assert!(again.exit == 2 && again.stderr.contains("already"), "{again}");
     assert!(again.stderr.contains("is no schedule"), "all of it at once: {again}");
     insta::assert_snapshot!(jobs(&stage, &["list"]));
     let ran = jobs(&stage, &["run", "mail"]);
