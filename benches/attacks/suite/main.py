@@ -25,7 +25,7 @@ from suite.place import Place
 
 HERE = Path(__file__).resolve().parents[1]
 PROJECT = HERE.parents[1]
-WITHOUT = "UNSTUCK_WALL_WITHOUT"
+WITHOUT = "UNSTUCK_WITHOUT_LAYERS"
 """Names the layers that the wall is to do without."""
 SHELL_SECONDS_MAX = 60
 BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"

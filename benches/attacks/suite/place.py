@@ -154,7 +154,7 @@ class Place:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "UNSTUCK_SERVER_BIND": "127.0.0.1:0",
-            "UNSTUCK_WALL_WITHOUT": os.environ.get("UNSTUCK_WALL_WITHOUT", ""),
+            "UNSTUCK_WITHOUT_LAYERS": os.environ.get("UNSTUCK_WITHOUT_LAYERS", ""),
             "DATABASE_PASSWORD": self.memory,
         }
         if agent == "script":
@@ -166,7 +166,7 @@ class Place:
             **env, "UNSTUCK_AGENT_PROVIDER": provider, "UNSTUCK_AGENT_BASE_URL": base_url, variable: key,
             # The harder case for the wall: the program itself refuses nothing.
             "UNSTUCK_AGENT_PERMISSIONS": "everything",
-            "UNSTUCK_WALL_ALLOW_MISSING": "true" if os.environ.get("UNSTUCK_WALL_WITHOUT") else "false",
+            "UNSTUCK_WALL_ALLOW_MISSING": "true" if os.environ.get("UNSTUCK_WITHOUT_LAYERS") else "false",
         }
 
     def shell(self, line: str, cwd: Path | None = None) -> str:

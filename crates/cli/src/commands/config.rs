@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use unstuck_core::nearest::find_nearest;
 
 use crate::args::ConfigFileArgs;
 use crate::context::CommandContext;
@@ -93,7 +94,12 @@ pub(crate) fn run(args: &ConfigArgs, context: CommandContext<'_>) -> Result<Exit
     };
     let shown: Vec<ShownSetting> = resolved.list_settings()?.into_iter().filter(wanted).collect();
     if let (Some(key), true) = (&args.key, shown.is_empty() && !args.changed) {
-        return Err(CliError::unknown("setting", key, "unstuck config"));
+        let all = resolved.list_settings()?;
+        let near = find_nearest(key, all.iter().map(|shown| shown.path.as_str()));
+        return Err(CliError::UnknownSetting {
+            key: key.clone(),
+            near: near.into_iter().map(str::to_owned).collect(),
+        });
     }
     let rows: Vec<SettingRow<'_>> = shown.iter().map(setting_row).collect();
     context.terminal.write_result(args.json, &rows, |out| write_page(out, &shown))?;

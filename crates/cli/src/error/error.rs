@@ -12,7 +12,9 @@ use unstuck_runner::control::{ClientError, ControlRefusal};
 use unstuck_server::auth::AccessError;
 use unstuck_store::{AnswerError, Holder, StoreError};
 
-use super::{InboxError, JobsError, LandError, ScriptError, ServeError, TasksError, one_hint};
+use super::{
+    InboxError, JobsError, LandError, ScriptError, ServeError, TasksError, near_hint, one_hint,
+};
 use crate::exit::Exit;
 use crate::problem::InputProblem;
 
@@ -53,6 +55,12 @@ pub(crate) enum CliError {
         name: String,
         /// The command that lists the existing names.
         list: &'static str,
+    },
+    #[error("there is no setting {key}")]
+    UnknownSetting {
+        key: String,
+        /// Names of settings that are similar.
+        near: Vec<String>,
     },
     #[error("cannot use {place}: {source}")]
     Folder { place: String, source: io::Error },
@@ -188,6 +196,7 @@ impl CliError {
             | Self::NothingHere { .. }
             | Self::NoBuild { .. }
             | Self::Unknown { .. }
+            | Self::UnknownSetting { .. }
             | Self::Refused(_)
             | Self::Command(CommandError::Rejected(_))
             | Self::Answer(_)
@@ -259,6 +268,10 @@ impl CliError {
             }
             Self::Unknown { what: "directory", .. } => one_hint("-C takes a folder that exists"),
             Self::Unknown { list, .. } => one_hint(format!("`{list}` shows what there is")),
+            Self::UnknownSetting { near, .. } => {
+                let all = "`unstuck config` lists all settings".to_owned();
+                near_hint(near).into_iter().chain([all]).collect()
+            }
             Self::Folder { .. } => {
                 one_hint("give your user permission for it, or work in another folder")
             }
@@ -358,16 +371,11 @@ fn several(names: &[String], more: usize) -> String {
 fn unknown_signature_hints(near: &[Signature]) -> Vec<String> {
     let list = "`unstuck status` shows the errors there are".to_owned();
     let near: Vec<String> = near.iter().map(Signature::to_string).collect();
-    let near = (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")));
-    near.into_iter().chain([list]).collect()
+    near_hint(&near).into_iter().chain([list]).collect()
 }
 
 fn unknown_code_hints(unknown: &UnknownCode) -> Vec<String> {
     let near: Vec<&str> = unknown.nearest.iter().map(|code| code.as_str()).collect();
     let list = "`unstuck explain` lists all codes".to_owned();
-    if near.is_empty() {
-        vec![list]
-    } else {
-        vec![format!("did you mean {}?", near.join(" or ")), list]
-    }
+    near_hint(&near).into_iter().chain([list]).collect()
 }

@@ -13,6 +13,12 @@ pub(crate) use land::LandError;
 pub(crate) use verbs::{InboxError, JobsError, ScriptError, ServeError, TasksError};
 
 /// Returns a single next step.
+/// Returns the hint for a mistyped name, before the one that says where all names are.
+pub(crate) fn near_hint(near: &[impl AsRef<str>]) -> Option<String> {
+    let names: Vec<&str> = near.iter().map(AsRef::as_ref).collect();
+    (!names.is_empty()).then(|| format!("did you mean {}?", names.join(" or ")))
+}
+
 fn one_hint(hint: impl Into<String>) -> Vec<String> {
     vec![hint.into()]
 }

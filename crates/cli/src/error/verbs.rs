@@ -9,7 +9,7 @@ use unstuck_core::fault::Code;
 use unstuck_server::auth::{AccessError, InvalidPublicHost};
 use unstuck_store::Holder;
 
-use super::one_hint;
+use super::{near_hint, one_hint};
 use crate::exit::Exit;
 
 #[derive(Debug, thiserror::Error)]
@@ -85,9 +85,8 @@ impl JobsError {
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoSuchJob { near, .. } => {
-                let near = near.join(" or ");
-                let near = (!near.is_empty()).then(|| format!("did you mean {near}?"));
-                near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
+                let all = "`unstuck jobs` lists them".to_owned();
+                near_hint(near).into_iter().chain([all]).collect()
             }
             Self::Watched { .. } => one_hint(
                 "`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now",
@@ -131,7 +130,7 @@ impl TasksError {
                 one_hint("tasks are files that end in .md; `unstuck init` writes an example")
             }
             Self::NotThere { near, .. } => {
-                let near = near.as_ref().map(|near| format!("did you mean {near}?"));
+                let near = near_hint(near.as_slice());
                 let goal = "a goal goes in quotes: `unstuck run \"make the login test pass\"`";
                 near.into_iter().chain([goal.to_owned()]).collect()
             }

@@ -14,7 +14,7 @@ use unstuck_core::plan::file::matter::{self, YamlNode};
 use super::job::{JobName, JobSettings, duplicate_name_problem, find_job_problems};
 use super::keys::SettingKeys;
 use super::layer::{EXPANSIONS_MAX, expand_variables, parse_scalar, read_file};
-use crate::error::CliError;
+use crate::error::{CliError, near_hint};
 use crate::problem::InputProblem;
 
 /// The folder of the job files, below the root of the project.
@@ -157,12 +157,9 @@ impl JobFileReader<'_> {
         if keys.and_then(|keys| keys.get(name)).is_none() {
             let near = keys.map(|keys| find_nearest(name, keys.names()));
             let problem = self.problem_at(key, name, format!("there is no key {name:?}"));
-            let near = near.unwrap_or_default();
-            self.problems.push(if near.is_empty() {
-                problem.with_hint("`unstuck schema` has all keys of a job")
-            } else {
-                problem.with_hint(format!("did you mean {}?", near.join(" or ")))
-            });
+            let all = || "`unstuck schema` has all keys of a job".to_owned();
+            let hint = near_hint(&near.unwrap_or_default()).unwrap_or_else(all);
+            self.problems.push(problem.with_hint(hint));
             return;
         }
         if table.contains_key(name) {

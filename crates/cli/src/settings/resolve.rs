@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use toml::{Table, Value};
 use unstuck_core::fault::{Code, Config, Fault, Kind};
+use unstuck_core::nearest::find_nearest;
 use unstuck_core::policy::Policy;
 
 use super::job::duplicate_name_problem;
@@ -16,7 +17,7 @@ use super::job_files::{self, JobFile};
 use super::keys::SettingKeys;
 use super::layer::{FILE_BYTES_MAX, SettingOrigin, SettingsLayer, read_file};
 use super::sections::Settings;
-use crate::error::{CliError, internal_fault};
+use crate::error::{CliError, internal_fault, near_hint};
 use crate::problem::InputProblem;
 
 /// The name of the settings file, in a project and in the user's folder.
@@ -198,6 +199,19 @@ struct SettingsMerge {
     jobs: Vec<JobFile>,
 }
 
+/// Returns the problem of a variable that begins as the settings of a section do and is none of them.
+fn find_mistyped_variable(name: &str, settings: &BTreeMap<String, String>) -> Option<InputProblem> {
+    let (section, _) = name.strip_prefix(PREFIX)?.split_once('_')?;
+    let section = format!("{PREFIX}{section}_");
+    if settings.contains_key(name) || !settings.keys().any(|known| known.starts_with(&section)) {
+        return None;
+    }
+    let problem = InputProblem::at_place(Code::ConfigInvalid, name, "there is no such setting");
+    let near = find_nearest(name, settings.keys().map(String::as_str));
+    let all = || "`unstuck config` lists all settings".to_owned();
+    Some(problem.with_hint(near_hint(&near).unwrap_or_else(all)))
+}
+
 impl SettingsMerge {
     fn add_job_files(&mut self, root: &Path) -> Result<(), CliError> {
         let (jobs, problems) = job_files::read_job_files(root, &environment_variable)?;
@@ -217,6 +231,17 @@ impl SettingsMerge {
                 self.problems.push(problem.with_hint("`unstuck init` writes one"));
                 return Ok(());
             }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let problem =
+                    InputProblem::at_place(Code::ConfigInvalid, place, "it is not UTF-8 text");
+                self.problems.push(problem.with_hint("save it as UTF-8"));
+                return Ok(());
+            }
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                let problem = InputProblem::at_place(Code::ConfigInvalid, place, "it is a folder");
+                self.problems.push(problem.with_hint("the settings are a file of this name"));
+                return Ok(());
+            }
             Err(source) => return Err(CliError::Folder { place, source }),
         };
         let (layer, problems) = SettingsLayer::from_file(&place, &text, &environment_variable);
@@ -232,12 +257,17 @@ impl SettingsMerge {
         if !env::vars_os().any(|(name, _)| is_setting(&name.to_string_lossy())) {
             return;
         }
-        for path in SettingKeys::all().paths().into_iter().filter(|path| path != JOB) {
-            let name = format!("{PREFIX}{}", path.to_uppercase().replace('.', "_"));
-            if let Some(value) = environment_variable(&name) {
-                self.add_value(&SettingOrigin::Variable(name), &path, &value);
+        let paths = SettingKeys::all().paths().into_iter().filter(|path| path != JOB);
+        let named =
+            |path: String| (format!("{PREFIX}{}", path.to_uppercase().replace('.', "_")), path);
+        let settings: BTreeMap<String, String> = paths.map(named).collect();
+        for (name, path) in &settings {
+            if let Some(value) = environment_variable(name) {
+                self.add_value(&SettingOrigin::Variable(name.clone()), path, &value);
             }
         }
+        let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        self.problems.extend(names.filter_map(|name| find_mistyped_variable(&name, &settings)));
     }
 
     fn add_value(&mut self, origin: &SettingOrigin, path: &str, text: &str) {

@@ -12,6 +12,7 @@ use super::keys::{
     SettingKeys, SettingPathStep, find_value, insert_value, remove_value, render_path,
 };
 use super::sections::Settings;
+use crate::error::near_hint;
 use crate::problem::InputProblem;
 
 /// The steps of a path to a value, as written in the file.
@@ -131,11 +132,8 @@ impl SettingsCheck<'_> {
         let message = format!("there is no setting {said}");
         let problem = InputProblem::at_place(Code::ConfigInvalid, self.place, message);
         let problem = problem.with_position(self.text, name.span().start).with_field(said);
-        self.problems.push(if near.is_empty() {
-            problem.with_hint("`unstuck config` lists all settings")
-        } else {
-            problem.with_hint(format!("did you mean {}?", near.join(" or ")))
-        });
+        let all = || "`unstuck config` lists all settings".to_owned();
+        self.problems.push(problem.with_hint(near_hint(&near).unwrap_or_else(all)));
     }
 
     fn check_value(&mut self, path: &WrittenPath<'_>, read: &Spanned<DeValue<'_>>) {

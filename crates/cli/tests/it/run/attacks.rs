@@ -54,7 +54,7 @@ impl Attacked {
         let ran = finish(
             stage
                 .unstuck(&["run", "write a", "--max-wait", "0"])
-                .env("UNSTUCK_WALL_WITHOUT", without),
+                .env("UNSTUCK_WITHOUT_LAYERS", without),
         );
         assert_eq!(ran.exit, 0, "{script}: {ran}");
         Self { stage, before, objects }

@@ -1,5 +1,7 @@
 //! The sources of settings, and the messages about wrong ones.
 
+use std::fs;
+
 use crate::program::{finish, ran};
 use crate::project::Project;
 
@@ -48,6 +50,27 @@ fn everything_wrong_with_a_file_is_told_with_its_place() {
     assert!(told("[run\n").contains("unstuck.toml:1:"));
     assert!(told("[run]\n\njobs = \"many\"\n").contains("unstuck.toml:3:8:"));
     assert!(told("[retry]\nfresh_start_at = 0\n").contains("retry.fresh_start_at"));
+}
+
+// T4.23: a mistyped variable or key, a folder and a file that is no text
+#[test]
+fn what_looks_like_a_setting_is_never_ignored() {
+    let stage = Project::with_agents();
+    let mut config = stage.unstuck(&["config"]);
+    config.envs([("UNSTUCK_RUN_JOBZ", "4"), ("UNSTUCK_MINE", "1"), ("UNSTUCK_OF_MINE", "1")]);
+    let told = ran(config.output().unwrap()).exits(78);
+    assert!(told.stderr.contains("UNSTUCK_RUN_JOBZ: there is no such setting"), "{told}");
+    assert!(told.stderr.contains("did you mean UNSTUCK_RUN_JOBS"), "{told}");
+    assert!(!told.stderr.contains("MINE"), "{told}");
+    let told = stage.run(&["config", "run.jobz"]).exits(2);
+    assert!(told.stderr.contains("did you mean run.jobs?"), "{told}");
+    let path = stage.path("unstuck.toml");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(stage.run(&["config"]).exits(78).stderr.contains("it is a folder"));
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, [0xff, 0xfe]).unwrap();
+    assert!(stage.run(&["config"]).exits(78).stderr.contains("is not UTF-8 text"));
 }
 
 // T4.23: a path that never matches and a check that checks nothing are told with all the others

@@ -15,7 +15,7 @@ fn without_wall(stage: &Project, args: &[&str]) -> Command {
     let mut unstuck = stage.unstuck(args);
     unstuck
         .env("UNSTUCK_AGENT_PERMISSIONS", "everything")
-        .env("UNSTUCK_WALL_WITHOUT", "bubblewrap,landlock,seccomp");
+        .env("UNSTUCK_WITHOUT_LAYERS", "bubblewrap,landlock,seccomp");
     unstuck
 }
 

@@ -71,7 +71,7 @@ impl WallEnforcement {
 
 /// Environment variable with the names of layers to leave out, separated by commas, for testing
 /// what each of them enforces.
-const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
+const WITHOUT: &str = "UNSTUCK_WITHOUT_LAYERS";
 
 /// The layers that walls are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]

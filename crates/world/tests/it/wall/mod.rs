@@ -19,7 +19,7 @@ use unstuck_world::process::{
 use crate::support::guard;
 
 /// Set in the process that plays the attacks with some layers left out.
-const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
+const WITHOUT: &str = "UNSTUCK_WITHOUT_LAYERS";
 
 struct Stage {
     folder: TempDir,
