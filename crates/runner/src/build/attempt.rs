@@ -17,7 +17,7 @@ use unstuck_world::process::Wall;
 use unstuck_world::validate::{
     BaselineMode, BaselineRequirement, GateChecks, render_service_denial,
 };
-use unstuck_world::workspace::{Workspace, WorktreeContent};
+use unstuck_world::workspace::{COMMITTED_SIZE, Workspace, WorktreeContent, render_path_names};
 
 use super::agent_follower::{ACTIONS_MAX, AgentFollower};
 use super::context::BuildContext;
@@ -142,10 +142,18 @@ impl BuildContext {
         self.dissolve_repositories(order, &workspace).await?;
         if matches!(end, AgentEnd::Finished { .. }) {
             self.restore_test_written_files(order, start, &actions, &workspace).await?;
-            let set_aside = workspace.set_aside_ignored(order.effect.run).await?;
+            let set_aside = workspace.set_aside_uncommitted(order.effect.run).await?;
+            if !set_aside.large.is_empty() {
+                let names = render_path_names(&set_aside.large);
+                let text = format!(
+                    "Kept out of the work, because it is above {COMMITTED_SIZE}: {names}. Only a commit \
+                     of yours can add it."
+                );
+                self.send_remark(order, &text).await;
+            }
             workspace.note_traces().await?;
             let elsewhere = match workspace.find_work_elsewhere(&restored).await? {
-                None => workspace.find_only_ignored(&set_aside).await?,
+                None => workspace.find_only_set_aside(&set_aside).await?,
                 found => found,
             };
             if let Some(fault) = elsewhere {

@@ -9,7 +9,7 @@ use unstuck_core::tell::brief::describe_flaky_check;
 use unstuck_world::validate::{
     BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict,
 };
-use unstuck_world::workspace::{Workspace, WorktreeChange, render_ignored_names};
+use unstuck_world::workspace::{COMMITTED_SIZE, Workspace, WorktreeChange, render_path_names};
 
 use super::context::BuildContext;
 use super::egress::explain_refused_hosts;
@@ -134,10 +134,10 @@ impl BuildContext {
                 }
                 let ignored = workspace.list_set_aside(order.effect.run);
                 if !ignored.is_empty() {
-                    let paths = render_ignored_names(&ignored);
+                    let paths = render_path_names(&ignored);
                     fault.message = format!(
-                        "{} (moved out of the worktree, because git ignores them and the commit \
-                         would not have them: {paths})",
+                        "{} (moved out of the worktree, because git ignores them or they are above \
+                         {COMMITTED_SIZE}, so that the commit would not have them: {paths})",
                         fault.message
                     );
                 }
@@ -260,7 +260,7 @@ impl BuildContext {
             words.push(format!(
                 "`{command}` passes only where it has not run before: it failed until {} was removed, which \
                  an earlier run had left.",
-                render_ignored_names(files)
+                render_path_names(files)
             ));
         }
         for text in words {

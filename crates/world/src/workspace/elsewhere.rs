@@ -23,8 +23,21 @@ use crate::regular_file::allow_missing;
 
 /// The name of the failed check, as the operator and the agent read it.
 const CHECK: &str = "the work is in files that git commits";
+/// The greatest file of a commit, in bytes: hosts of repositories refuse larger ones.
+const COMMITTED_BYTES_MAX: u64 = 100 * 1_024 * 1_024;
+/// The size of the greatest file of a commit, in words.
+pub const COMMITTED_SIZE: &str = "100 MB";
 /// The ref under which git keeps the stash.
 const STASH: &str = "refs/stash";
+
+/// The files that were moved out of a worktree, because no commit will have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetAsideFiles {
+    /// Those that git ignores, or that the agent has made it forget.
+    pub ignored: Vec<PathBuf>,
+    /// Those that are too large.
+    pub large: Vec<PathBuf>,
+}
 
 impl Workspace {
     /// Finds commits that the agent left on another branch, or in the stash, with the worktree
@@ -179,27 +192,55 @@ impl Workspace {
         Ok(join_paths(self.list_ignored().await?.iter().map(PathBuf::as_path)))
     }
 
-    /// Moves the ignored files that are new since the note out of the worktree, and those that the agent
-    /// has made git forget; which they are.
-    pub async fn set_aside_ignored(&self, run: RunId) -> Result<Vec<PathBuf>, Fault> {
-        let Some(note) = self.state.read_file(IGNORED_NOTE)? else { return Ok(Vec::new()) };
+    /// Moves the files that no commit will have out of the worktree: the ignored ones that are new since
+    /// the note, those that the agent has made git forget, and new ones that are too large.
+    pub async fn set_aside_uncommitted(&self, run: RunId) -> Result<SetAsideFiles, Fault> {
+        let Some(note) = self.state.read_file(IGNORED_NOTE)? else {
+            return Ok(SetAsideFiles::default());
+        };
         let of_setup = self.state.read_file(IGNORED_OF_SETUP)?.unwrap_or_default();
         let before: BTreeSet<PathBuf> = split_paths(&note).chain(split_paths(&of_setup)).collect();
         let now = self.list_ignored().await?;
         let mut new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
         new.extend(self.find_no_longer_tracked().await?);
-        let keep = self.ignored_folder(run);
-        for path in &new {
+        let large = self.find_large_files().await?;
+        let keep = self.set_aside_folder(run);
+        for path in new.iter().chain(&large) {
             let from = self.directory.join(path);
             let to = keep.join(path);
             move_file_aside(&from, &to).map_err(|error| io_fault(&from, &error))?;
         }
-        Ok(new)
+        Ok(SetAsideFiles { ignored: new, large })
     }
 
-    /// Returns the ignored files of a run that were moved out of the worktree.
+    /// Returns the new files that are too large for a commit, without those that a filter such as Git
+    /// LFS keeps elsewhere.
+    async fn find_large_files(&self) -> Result<Vec<PathBuf>, Fault> {
+        let is_large = |path: &Path| {
+            let found = self.directory.join(path).symlink_metadata();
+            found.is_ok_and(|found| found.is_file() && found.len() > COMMITTED_BYTES_MAX)
+        };
+        let changes = self.list_changes().await?;
+        let added = changes.into_iter().filter(|change| change.kind == ChangeKind::Added);
+        let large: Vec<PathBuf> =
+            added.map(|change| change.path).filter(|path| is_large(path)).collect();
+        if large.is_empty() {
+            return Ok(large);
+        }
+        let git = self.git_with_base_index();
+        let asked = git.call(GitAction::Status).args(["check-attr", "-z", "filter", "--"]);
+        let listed = asked.args(&large).run().await?;
+        // Each path is followed by the name of the attribute and its value.
+        let words: Vec<&[u8]> = listed.stdout.split(|byte| *byte == 0).collect();
+        let is_plain = |value: &[u8]| matches!(value, b"unspecified" | b"unset");
+        let filters: Vec<bool> = words.chunks_exact(3).map(|word| !is_plain(word[2])).collect();
+        let has_filter = filters.into_iter().chain(std::iter::repeat(false));
+        Ok(large.into_iter().zip(has_filter).filter(|of| !of.1).map(|of| of.0).collect())
+    }
+
+    /// Returns the files of a run that were moved out of the worktree.
     pub fn list_set_aside(&self, run: RunId) -> Vec<PathBuf> {
-        let keep = self.ignored_folder(run);
+        let keep = self.set_aside_folder(run);
         let mut found = Vec::new();
         let mut folders = vec![keep.clone()];
         while let Some(folder) = folders.pop() {
@@ -215,13 +256,26 @@ impl Workspace {
         found
     }
 
-    /// Returns the fault of an attempt all of whose work is in files that git ignores, if it is
+    /// Returns the fault of an attempt all of whose work is in files that no commit will have, if it is
     /// such an attempt.
-    pub async fn find_only_ignored(&self, set_aside: &[PathBuf]) -> Result<Option<Fault>, Fault> {
-        if set_aside.is_empty() || !self.list_changes().await?.is_empty() {
+    pub async fn find_only_set_aside(
+        &self,
+        set_aside: &SetAsideFiles,
+    ) -> Result<Option<Fault>, Fault> {
+        let SetAsideFiles { ignored, large } = set_aside;
+        if ignored.is_empty() && large.is_empty() || !self.list_changes().await?.is_empty() {
             return Ok(None);
         }
-        let names = render_ignored_names(set_aside);
+        if !large.is_empty() {
+            let names = render_path_names(large);
+            let message = format!("your work is in a file that is too large for a commit: {names}");
+            let output = format!(
+                "Nothing but a file above {COMMITTED_SIZE} was changed: {names}. Hosts refuse such \
+                 files, so I moved it out of the worktree. Solve the task with smaller files."
+            );
+            return Ok(Some(misplaced_work_fault(message, output)));
+        }
+        let names = render_path_names(ignored);
         let message = format!("your work is in files that git ignores: {names}");
         let output = format!(
             "Nothing but files that git ignores was changed: {names}. They are not part of the commit, \
@@ -249,7 +303,7 @@ impl Workspace {
         Ok(candidates)
     }
 
-    fn ignored_folder(&self, run: RunId) -> PathBuf {
+    fn set_aside_folder(&self, run: RunId) -> PathBuf {
         self.state.kept_folder().join(run.to_string()).join("ignored")
     }
 
@@ -269,7 +323,7 @@ impl Workspace {
 }
 
 /// Formats paths for the agent: the first few, and how many more there are.
-pub fn render_ignored_names(files: &[PathBuf]) -> String {
+pub fn render_path_names(files: &[PathBuf]) -> String {
     let named: Vec<String> =
         files.iter().take(NAMED_MAX).map(|file| file.display().to_string()).collect();
     match files.len().saturating_sub(NAMED_MAX) {

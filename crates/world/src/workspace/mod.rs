@@ -39,7 +39,7 @@ pub use agent::build_wall_around;
 pub use changes::{ChangeKind, RevertReport, WorktreeChange, WorktreeContent};
 pub use commit::{CommitOutcome, CommitWording};
 pub(crate) use ecosystem::{INSTALLED, is_own_program};
-pub use elsewhere::render_ignored_names;
+pub use elsewhere::{COMMITTED_SIZE, SetAsideFiles, render_path_names};
 pub use finish::{
     IntegrationOutcome, LandingOutcome, RemovalOutcome, WorktreeKeepReason, remove_folder,
 };

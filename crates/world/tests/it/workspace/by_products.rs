@@ -215,11 +215,31 @@ fn what_git_is_told_to_forget_goes_from_the_commit() {
     block_on(workspace.note_ignored(Start::Fresh)).unwrap();
     put(&workspace, ".gitignore", "*.log\n");
     run_git(workspace.directory(), ["rm", "-q", "--cached", "debug.log"]);
-    let set_aside = block_on(workspace.set_aside_ignored(RunId(1))).unwrap();
-    assert_eq!(set_aside, [std::path::PathBuf::from("debug.log")]);
+    let set_aside = block_on(workspace.set_aside_uncommitted(RunId(1))).unwrap();
+    assert_eq!(set_aside.ignored, [std::path::PathBuf::from("debug.log")]);
     assert_eq!(changed(&workspace), paths(&[".gitignore", "debug.log"]));
     let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
     let CommitOutcome::As { commit, .. } = committed else { panic!("{committed:?}") };
     let tree = stage.repo.git(["ls-tree", "-r", "--name-only", commit.as_str()]);
     assert_eq!(tree, ".gitignore\na\nkept.log");
+}
+
+// B31: hosts refuse what is too large, unless a filter keeps it elsewhere
+#[test]
+fn a_file_that_is_too_large_for_a_commit_is_moved_out_of_it() {
+    let (stage, workspace) = Stage::with_worktree(&[(".gitattributes", "*.iso filter=lfs\n")]);
+    block_on(workspace.note_ignored(Start::Fresh)).unwrap();
+    for (name, length) in [("core.1", 101), ("disk.iso", 101), ("small.bin", 1)] {
+        let file = std::fs::File::create(workspace.directory().join(name)).unwrap();
+        file.set_len(length * 1_024 * 1_024).unwrap();
+    }
+    let set_aside = block_on(workspace.set_aside_uncommitted(RunId(1))).unwrap();
+    assert_eq!(set_aside.large, [std::path::PathBuf::from("core.1")]);
+    assert_eq!(changed(&workspace), paths(&["disk.iso", "small.bin"]));
+    assert_eq!(workspace.list_set_aside(RunId(1)), set_aside.large);
+    std::fs::remove_file(workspace.directory().join("disk.iso")).unwrap();
+    std::fs::remove_file(workspace.directory().join("small.bin")).unwrap();
+    let fault = block_on(workspace.find_only_set_aside(&set_aside)).unwrap().unwrap();
+    assert!(fault.is_misplaced_work() && fault.message.contains("core.1"), "{fault}");
+    drop(stage);
 }
