@@ -230,15 +230,15 @@ fn a_file_that_is_too_large_for_a_commit_is_moved_out_of_it() {
     let (stage, workspace) = Stage::with_worktree(&[(".gitattributes", "*.iso filter=lfs\n")]);
     block_on(workspace.note_ignored(Start::Fresh)).unwrap();
     for (name, length) in [("core.1", 101), ("disk.iso", 101), ("small.bin", 1)] {
-        let file = std::fs::File::create(workspace.directory().join(name)).unwrap();
+        let file = fs::File::create(workspace.directory().join(name)).unwrap();
         file.set_len(length * 1_024 * 1_024).unwrap();
     }
     let set_aside = block_on(workspace.set_aside_uncommitted(RunId(1))).unwrap();
     assert_eq!(set_aside.large, [std::path::PathBuf::from("core.1")]);
     assert_eq!(changed(&workspace), paths(&["disk.iso", "small.bin"]));
     assert_eq!(workspace.list_set_aside(RunId(1)), set_aside.large);
-    std::fs::remove_file(workspace.directory().join("disk.iso")).unwrap();
-    std::fs::remove_file(workspace.directory().join("small.bin")).unwrap();
+    fs::remove_file(workspace.directory().join("disk.iso")).unwrap();
+    fs::remove_file(workspace.directory().join("small.bin")).unwrap();
     let fault = block_on(workspace.find_only_set_aside(&set_aside)).unwrap().unwrap();
     assert!(fault.is_misplaced_work() && fault.message.contains("core.1"), "{fault}");
     drop(stage);
