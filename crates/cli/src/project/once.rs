@@ -160,7 +160,9 @@ async fn attempt_action(
     once: &SingleAction,
     (lock, belongs, patience): (&mut Option<FileLock>, &dyn Fn(TaskId), &ActionWait),
 ) -> Result<ActionFollowOutcome, CliError> {
-    if let Some(came) = find_earlier_result(connection, &once.spec).await? {
+    if let Some(came) = find_earlier_result(connection, &once.spec).await?
+        && (came.is_err() || !may_finish_job(connection, &once.job.name).await?)
+    {
         return Ok(ActionFollowOutcome::Settled(came));
     }
     let task = connection.find_or_define_job(&once.job).await?;
@@ -178,6 +180,17 @@ async fn attempt_action(
         }
     }
     follow_action(connection, task, once, patience).await
+}
+
+/// Returns whether the job of an action with a known result is still open and may run to its end: a person
+/// has told the result, or the process that performed it was killed.
+async fn may_finish_job(connection: &ProjectConnection, name: &str) -> Result<bool, CliError> {
+    let Some(known) = connection.find_job(name).await? else { return Ok(false) };
+    let state = connection.task_state(known.task).await?;
+    let is_open =
+        |state: TaskState| !state.has_ended() && !matches!(state, TaskState::Parked { .. });
+    let is_open = state.is_some_and(is_open);
+    Ok(is_open && connection.hold_reason(known.task).await?.is_none())
 }
 
 /// Returns the earlier result of the action, if it is final.

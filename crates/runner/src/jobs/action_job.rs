@@ -56,7 +56,11 @@ impl Performer for ActionJob {
         stop: CancellationToken,
     ) -> Option<EffectResult> {
         let outcome = match order.effect.what {
-            EffectKind::Execute { .. } => self.perform_job_action(&order).await,
+            // The caller gives up while the outcome is still open; the next start finds it out.
+            EffectKind::Execute { .. } => tokio::select! {
+                outcome = self.perform_job_action(&order) => outcome,
+                () = stop.cancelled() => return None,
+            },
             EffectKind::Probe { .. } if order.probe_command().is_some() => {
                 self.prober.probe_action(&order, &stop).await?
             }

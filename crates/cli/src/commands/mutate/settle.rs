@@ -184,7 +184,7 @@ fn render_hindrance(hindrance: Hindrance) -> String {
             "another process is performing it. Its result is given back here.".to_owned()
         }
         Hindrance::Checking => {
-            "it was sent before, and its probe is checking whether it happened.".to_owned()
+            "it was sent, and its probe is checking whether it happened.".to_owned()
         }
         Hindrance::Unsettled => {
             "another process is performing it, or its probe is checking whether \
@@ -205,8 +205,14 @@ pub(super) fn report_given_up(hindrance: Hindrance, args: &MutateArgs) -> Exit {
     if !args.quiet {
         let key = &args.key;
         let why = render_hindrance(hindrance);
+        let came = match hindrance {
+            Hindrance::Paused | Hindrance::Question(_) => "was not run, because",
+            Hindrance::SameAction | Hindrance::Checking | Hindrance::Unsettled => {
+                "may have happened or not, and"
+            }
+        };
         render::write_note(&format!(
-            "unstuck: {key:?} was not run, because the time to wait is over: {why} Run it again later."
+            "unstuck: {key:?} {came} the time to wait is over: {why} Run it again later."
         ));
     }
     match hindrance {
