@@ -34,9 +34,12 @@ pub(crate) fn parse_code(text: &str) -> Result<Code, String> {
     })
 }
 
-/// An amount of money.
-pub(crate) fn parse_money(text: &str) -> Result<Money, String> {
-    Money::parse(text)
+/// A limit in money, which lets some work begin.
+pub(crate) fn parse_cost_limit(text: &str) -> Result<Money, String> {
+    match Money::parse(text)? {
+        Money(0) => Err("nothing can be done for $0; leave the option out for no limit".to_owned()),
+        limit => Ok(limit),
+    }
 }
 
 /// A time of day: `7:00`, `07:00`.

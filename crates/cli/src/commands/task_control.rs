@@ -233,7 +233,11 @@ fn render_skip_question(task: &TaskRow, others: usize) -> String {
 fn render_skip_result(task: &TaskRow, sent: &CommandEvents) -> String {
     let with = render_others(sent, |event| matches!(event, Event::TaskSkipped { .. }));
     let name = words::task_name(task.id, &task.spec);
-    format!("“{name}” is skipped{with}. `unstuck retry {}` undoes that.", task.id)
+    let next = match task.spec.job {
+        Some(_) => "Running its command again begins anew.".to_owned(),
+        None => format!("`unstuck retry {}` undoes that.", task.id),
+    };
+    format!("“{name}” is skipped{with}. {next}")
 }
 
 const fn skip_hint(state: &TaskState) -> &'static str {

@@ -250,7 +250,7 @@ impl CliError {
             Self::Input { .. } => {
                 one_hint("without a file, or with `-`, the text is read from standard input")
             }
-            Self::Output(_) => Vec::new(),
+            Self::Output(_) | Self::Arguments(_) => Vec::new(),
             Self::Script(error) => error.hints(),
             Self::Descriptors { .. } => {
                 one_hint("`ulimit -n 1024` in the shell allows more; a service has LimitNOFILE")
@@ -272,9 +272,18 @@ impl CliError {
                 let all = "`unstuck config` lists all settings".to_owned();
                 near_hint(near).into_iter().chain([all]).collect()
             }
-            Self::Folder { .. } => {
-                one_hint("give your user permission for it, or work in another folder")
-            }
+            Self::Folder { source, .. } => one_hint(match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "free some space, or work in another folder"
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    "give your user permission for it, or work in another folder"
+                }
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                    "a file is in the place of a folder: move it away, or work in another folder"
+                }
+                _ => "work in another folder: -C DIR",
+            }),
             Self::NoAnswer { .. } => one_hint("wait until it is done, or stop it; then try again"),
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
@@ -296,7 +305,6 @@ impl CliError {
             Self::Fault(fault) => fault_hints(fault),
             Self::Tasks(error) => error.hints(),
             Self::Plan(_) => one_hint("nothing was started; fix the plan and run it again"),
-            Self::Arguments(_) => Vec::new(),
             Self::Problems(problems) => {
                 let first = problems.first().map(|problem| problem.code);
                 first

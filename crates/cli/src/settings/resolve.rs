@@ -266,8 +266,8 @@ impl SettingsMerge {
                 self.add_value(&SettingOrigin::Variable(name.clone()), path, &value);
             }
         }
-        let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        self.problems.extend(names.filter_map(|name| find_mistyped_variable(&name, &settings)));
+        let variables = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        self.problems.extend(variables.filter_map(|name| find_mistyped_variable(&name, &settings)));
     }
 
     fn add_value(&mut self, origin: &SettingOrigin, path: &str, text: &str) {

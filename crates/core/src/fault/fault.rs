@@ -40,8 +40,12 @@ pub const KEPT_HOOK: &str = "hook:kept";
 pub const BROKEN_HOOK: &str = "hook:program";
 /// The source of the fault of a commit message that a hook refused.
 pub const REFUSED_MESSAGE: &str = "hook:message";
+/// The source of the fault of a push that a hook refused.
+pub const REFUSED_PUSH: &str = "hook:push";
 /// The source of the fault of a script that ended because an action of it was refused.
 pub const REFUSED_ACTION: &str = "mutate:refused";
+/// The source of the fault of a script that never waits until its action is settled.
+pub const UNDONE_ACTION: &str = "mutate:undone";
 /// The source of work in a place that no commit covers.
 pub const MISPLACED_WORK: &str = "workspace:elsewhere";
 /// The common prefix of sources of checks on the baseline.
@@ -182,6 +186,18 @@ impl Fault {
         self
     }
 
+    /// Adds a note below the output of a failed check.
+    #[must_use]
+    pub fn with_output_note(mut self, note: &str) -> Self {
+        if let Kind::ValidationPreCommit(context)
+        | Kind::ValidationPrePush(context)
+        | Kind::ValidationPrePr(context) = &mut self.kind
+        {
+            context.output = format!("{}\n[{note}]", context.output.trim_end());
+        }
+        self
+    }
+
     /// Returns the code.
     pub const fn code(&self) -> Code {
         self.kind.code()
@@ -295,9 +311,10 @@ impl Fault {
     }
 
     /// Returns whether something was refused that no agent may find a way around: the commit message, which
-    /// none writes, or an action of a script. Its cause says so in sentences.
+    /// none writes, a push for a reason outside the work, or an action of a script; or an action of a script did
+    /// not happen. Its cause says so in sentences.
     pub fn is_refusal(&self) -> bool {
-        matches!(&*self.source, REFUSED_MESSAGE | REFUSED_ACTION)
+        matches!(&*self.source, REFUSED_MESSAGE | REFUSED_PUSH | REFUSED_ACTION | UNDONE_ACTION)
     }
 
     /// Whether files were taken back because they change how the checks run.
@@ -405,7 +422,9 @@ fn compute_signature(kind: &Kind, source: &str, message: &str) -> Signature {
                     | KEPT_HOOK
                     | BROKEN_HOOK
                     | REFUSED_MESSAGE
+                    | REFUSED_PUSH
                     | REFUSED_ACTION
+                    | UNDONE_ACTION
             ) =>
         {
             Signature::from_parts(code, place, &[&context.what])

@@ -340,29 +340,7 @@ impl OptionsContext<'_> {
             Decision::Skip => {
                 format!("I skip this step{scope} and continue without it.")
             }
-            Decision::TryAgain if kind == QuestionKind::Choice && self.work == Work::Job => {
-                format!("I run it again{scope}, right away.")
-            }
-            Decision::TryAgain if matches!(self.reason, Reason::KeepsFailing { .. }) => {
-                format!(
-                    "I run it now{scope}, from its beginning. Otherwise it runs when it is due."
-                )
-            }
-            Decision::TryAgain if kind == QuestionKind::Passing && self.work == Work::Job => {
-                format!("I run it now{scope}, from its beginning.")
-            }
-            Decision::TryAgain if kind == QuestionKind::Passing => {
-                format!("I try again now{scope}, from where it stopped.")
-            }
-            Decision::TryAgain if kind == QuestionKind::Choice => {
-                format!(
-                    "I continue where I stopped{scope}, right away and with a fresh set of \
-                     attempts."
-                )
-            }
-            Decision::TryAgain => {
-                format!("I start again{scope} from a clean copy. The old one is kept.")
-            }
+            Decision::TryAgain => self.describe_retry(kind, &scope),
             Decision::Unrelated => format!(
                 "The work counts as done{scope}, and this failure is ignored for all other tasks \
                  of this build."
@@ -382,6 +360,27 @@ impl OptionsContext<'_> {
                     self.other_work_phrase()
                 )
             }
+        }
+    }
+
+    fn describe_retry(&self, kind: QuestionKind, scope: &str) -> String {
+        match kind {
+            QuestionKind::Choice if self.work == Work::Job => {
+                format!("I run it again{scope}, right away.")
+            }
+            _ if matches!(self.reason, Reason::KeepsFailing { .. }) => {
+                format!(
+                    "I run it now{scope}, from its beginning. Otherwise it runs when it is due."
+                )
+            }
+            QuestionKind::Passing if self.work == Work::Job => {
+                format!("I run it now{scope}, from its beginning.")
+            }
+            QuestionKind::Passing => format!("I try again now{scope}, from where it stopped."),
+            QuestionKind::Choice => format!(
+                "I continue where I stopped{scope}, right away and with a fresh set of attempts."
+            ),
+            _ => format!("I start again{scope} from a clean copy. The old one is kept."),
         }
     }
 

@@ -146,6 +146,10 @@ fn question_reason(state: &State, question: &Question, now: Time) -> Reason {
             Reason::MaxRetriesExceeded { retries: count(Charge::Transient).saturating_sub(1) }
         }
         Rule::WaitedTooLong => Reason::WaitedTooLong { span: error_age(state, question, now) },
+        // A script that ran again because of its actions was not repaired.
+        Rule::RepairBudgetExhausted if question.attempts.is_empty() => {
+            Reason::RepairBudgetExhausted { repairs: 0 }
+        }
         Rule::RepairBudgetExhausted => {
             Reason::RepairBudgetExhausted { repairs: count(Charge::Repair).saturating_sub(1) }
         }
@@ -415,19 +419,7 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
         },
         Some(Kind::PreconditionMissing(of)) => missing_hints(question, of),
         Some(Kind::PermissionCommandBlocked(of)) => command_hints(of),
-        Some(Kind::PermissionFileAccess(of)) => {
-            let guarded = question.fault.as_ref().is_some_and(|fault| fault.is_agent_refusal());
-            let why = question.fault.as_ref().and_then(|fault| fault.cause.as_deref());
-            let risk = match Risk::from_path(&of.what) {
-                Risk::Usual if guarded => Risk::Guarded,
-                risk => risk,
-            };
-            let program = of.agent.as_deref().and_then(provider_display_name);
-            let why = why.filter(|_| !guarded).map(Cow::Borrowed);
-            let is_expected =
-                question.fault.as_ref().is_some_and(|fault| fault.is_expected_change());
-            QuestionHints { program, why, is_expected, risk, ..QuestionHints::from_name(&of.what) }
-        }
+        Some(Kind::PermissionFileAccess(of)) => file_access_hints(question, of),
         Some(Kind::PermissionSkipDenied(of)) => QuestionHints::from_name(&of.what),
         Some(Kind::PreconditionInput(c)) => QuestionHints {
             asked: non_empty(&c.asked),
@@ -436,6 +428,20 @@ fn question_hints<'a>(state: &'a State, question: &'a Question) -> QuestionHints
         },
         _ => QuestionHints::default(),
     }
+}
+
+fn file_access_hints<'a>(question: &'a Question, of: &'a Permission) -> QuestionHints<'a> {
+    let fault = question.fault.as_ref();
+    let guarded = fault.is_some_and(|fault| fault.is_agent_refusal());
+    let why = fault.and_then(|fault| fault.cause.as_deref());
+    let risk = match Risk::from_path(&of.what) {
+        Risk::Usual if guarded => Risk::Guarded,
+        risk => risk,
+    };
+    let program = of.agent.as_deref().and_then(provider_display_name);
+    let why = why.filter(|_| !guarded).map(Cow::Borrowed);
+    let is_expected = fault.is_some_and(|fault| fault.is_expected_change());
+    QuestionHints { program, why, is_expected, risk, ..QuestionHints::from_name(&of.what) }
 }
 
 /// Says where the work is that no commit covers.

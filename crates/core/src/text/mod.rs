@@ -25,8 +25,8 @@ pub use obstacle::{
     describe_obstacle, failure_phrase, failure_phrase_with_facts, silent_span, slow_step,
     unknown_model,
 };
-pub use output::push_refusal;
-pub(crate) use output::{failure_reason, is_rejected_push, missing_program, telling_line};
+pub(crate) use output::{failure_reason, is_rejected_push, missing_program};
+pub use output::{push_refusal, telling_line};
 pub(crate) use say::work_noun;
 pub use say::{
     capitalize_first, count_noun, count_tasks, join_parts, number_word, quote_title, span_words,

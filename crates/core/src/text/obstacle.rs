@@ -6,8 +6,8 @@ use super::output::telling_line;
 use super::say::{capitalize_first, span_words};
 use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quote_words, verbatim_line};
 use crate::fault::{
-    Category, Code, ExpiredCertificate, Fault, Kind, REFUSED_ACTION, REFUSED_MESSAGE, Tool,
-    Validation, Work,
+    Category, Code, ExpiredCertificate, Fault, Kind, REFUSED_ACTION, REFUSED_MESSAGE, REFUSED_PUSH,
+    Tool, UNDONE_ACTION, Validation, Work,
 };
 use crate::time::Span;
 
@@ -457,7 +457,9 @@ pub fn failure_phrase_with_facts(fault: &Fault) -> String {
 fn hindrance_phrase(fault: &Fault) -> Option<&'static str> {
     Some(match &*fault.source {
         REFUSED_MESSAGE => "a hook refused the commit message",
+        REFUSED_PUSH => "a hook refused the push",
         REFUSED_ACTION => "an action of it was refused",
+        UNDONE_ACTION => "an action of it did not happen",
         _ if fault.is_slow_base() => "a check takes too long",
         _ if fault.is_broken_base() => "a check does not start",
         _ => return None,

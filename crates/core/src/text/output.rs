@@ -96,7 +96,7 @@ fn compiler_error(output: &str) -> Option<&str> {
 
 /// Returns the first error of a compiler, the last line that reports a failure, or else the last one that is
 /// not a trailer.
-pub(crate) fn telling_line(output: &str) -> Option<&str> {
+pub fn telling_line(output: &str) -> Option<&str> {
     if let Some(error) = compiler_error(output) {
         return Some(error);
     }

@@ -8,11 +8,11 @@ use unstuck_core::fault::{Fault, GitOperation, Kind, Missing};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::git::Oid;
 use unstuck_world::workspace::{
-    CommitOutcome, CommitWording, LandingOutcome, ProjectRepository, Workspace,
+    CommitOutcome, CommitWording, LandingOutcome, ProjectRepository, Workspace, to_refused_push,
 };
 
 use super::context::BuildContext;
-use crate::effects::{EffectRequest, failed_outcome};
+use crate::effects::{EffectRequest, failed_outcome, lock_unpoisoned};
 
 /// The result of a merge or a push that had nothing to bring: no file was changed.
 pub const NOTHING_CHANGED: &str = "nothing changed";
@@ -142,7 +142,8 @@ impl BuildContext {
         let remote = self.require_remote()?;
         let branch = ProjectRepository::build_branch(order.build);
         let shell = self.task_shell(order);
-        workspace.pass_push_hook(remote, &commit, &branch, &shell).await?;
+        let passed = workspace.pass_push_hook(remote, &commit, &branch, &shell).await;
+        passed.map_err(|fault| self.ask_about_push_hook(order, fault))?;
         let git = self.settings.project.git().with_timeout(shell.timeout);
         let git = git.with_guard(shell.guard, shell.lock);
         match git.push_commit(remote, &commit, &branch).await {
@@ -153,6 +154,13 @@ impl BuildContext {
                 Ok(EffectOutcome::Unknown { fault })
             }
         }
+    }
+
+    /// Turns the refusal of a push that another attempt of the agent has not changed into a question.
+    fn ask_about_push_hook(&self, order: &EffectRequest, fault: Fault) -> Fault {
+        let refused = (order.effect.task, fault.signature);
+        let is_new = lock_unpoisoned(&self.refused_pushes).insert(refused);
+        if is_new { fault } else { to_refused_push(fault) }
     }
 
     async fn probe_push(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {

@@ -17,12 +17,13 @@ use unstuck_world::process::Wall;
 use unstuck_world::validate::{
     BaselineMode, BaselineRequirement, GateChecks, render_service_denial,
 };
-use unstuck_world::workspace::{COMMITTED_SIZE, Workspace, WorktreeContent, render_path_names};
+use unstuck_world::workspace::{Workspace, WorktreeContent};
 
 use super::agent_follower::{ACTIONS_MAX, AgentFollower};
 use super::context::BuildContext;
 use super::denials::{is_file_denial, parse_declared_keys, relativize_denied_paths};
 use super::egress::explain_refused_hosts;
+use super::last_words::{parse_blocked_need, parse_open_need};
 use super::sandbox::AgentNetwork;
 use super::scope_check::join_path_names;
 use super::settings::{TaskGates, TaskSettings, TaskWorker};
@@ -30,8 +31,6 @@ use super::wording::collect_task_words;
 use crate::decider::StateQuery;
 use crate::effects::{EffectRequest, EffectResult, failed_outcome, lock_unpoisoned};
 
-/// The prefix of a line by which an agent says that it cannot continue without the operator.
-const BLOCKED: &str = "BLOCKED:";
 /// Maximum number of denials of one attempt that are noted in the journal.
 const NOTED_MAX: usize = 20;
 /// The reason for which a command is refused that no permission covers.
@@ -143,19 +142,9 @@ impl BuildContext {
         if matches!(end, AgentEnd::Finished { .. }) {
             self.restore_test_written_files(order, start, &actions, &workspace).await?;
             let set_aside = workspace.set_aside_uncommitted(order.effect.run).await?;
-            if !set_aside.large.is_empty() {
-                let names = render_path_names(&set_aside.large);
-                let text = format!(
-                    "Kept out of the work, because it is above {COMMITTED_SIZE}: {names}. Only a commit \
-                     of yours can add it."
-                );
-                self.send_remark(order, &text).await;
-            }
             workspace.note_traces().await?;
-            let elsewhere = match workspace.find_work_elsewhere(&restored).await? {
-                None => workspace.find_only_set_aside(&set_aside).await?,
-                found => found,
-            };
+            let elsewhere =
+                self.find_misplaced_work(order, &workspace, &restored, &set_aside).await?;
             if let Some(fault) = elsewhere {
                 end = AgentEnd::Failed(Box::new(fault));
             }
@@ -194,6 +183,7 @@ impl BuildContext {
             words: &words,
             mode: task.gates.baseline,
             has_own_checks: order.task.validate.is_some(),
+            withheld: &self.settings.withheld,
         };
         let of = (order.build, &task.gates, wanted);
         let measured = self.baselines.measure_baseline(of, workspace, means, at).await;
@@ -425,7 +415,7 @@ fn attempt_outcome(end: AgentEnd, approach: Approach, nudged: bool) -> EffectOut
     let fault = match end {
         AgentEnd::Finished { said, .. } => {
             let asked = parse_blocked_need(&said)
-                .or_else(|| asks.then(|| parse_last_question(&said)).flatten());
+                .or_else(|| asks.then(|| parse_open_need(&said)).flatten());
             asked.map(|asked| {
                 let context = Input { asked: asked.to_owned(), ..Input::default() };
                 Arc::new(Fault::precondition_input("agent", asked, context))
@@ -485,26 +475,4 @@ fn name_unreached_service(end: &mut AgentEnd, task: &TaskSettings, egress: Optio
         let said = std::mem::replace(&mut fault.message, format!("{NO_CONNECTION}{host}"));
         fault.cause.get_or_insert(said);
     }
-}
-
-/// Returns the last message of an agent if it asks something; an offer of more work is no question.
-fn parse_last_question(said: &str) -> Option<&str> {
-    const OFFERS: [&str; 3] = ["anything else", "something else", "would you like me to"];
-    let said = said.trim();
-    let asks = said.match_indices('?').any(|(at, _)| {
-        said[at + 1..]
-            .chars()
-            .next()
-            .is_none_or(|next| next.is_whitespace() || "\"”)*".contains(next))
-    });
-    let lower = said.to_lowercase();
-    (asks && !OFFERS.iter().any(|offer| lower.contains(offer))).then_some(said)
-}
-
-/// Returns the need that an agent states: the rest of its last message after `BLOCKED:` at the
-/// start of a line.
-fn parse_blocked_need(said: &str) -> Option<&str> {
-    let line = said.lines().map(str::trim_start).find(|line| line.starts_with(BLOCKED))?;
-    let from = line.as_ptr() as usize - said.as_ptr() as usize + BLOCKED.len();
-    Some(said[from..].trim()).filter(|asked| !asked.is_empty())
 }

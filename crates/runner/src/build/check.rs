@@ -127,19 +127,21 @@ impl BuildContext {
             }
             GateVerdict::Red { fault, seen } => {
                 self.remark_findings(order, &seen).await;
-                let mut fault = explain(*fault);
+                let mut fault = self.explain_by_surroundings(order, gates, explain(*fault)).await;
                 if let Some(restored) = seen.restored {
                     let paths = join_path_names(&restored.paths);
                     fault.message = format!("{} (changed and put back: {paths})", fault.message);
                 }
-                let ignored = workspace.list_set_aside(order.effect.run);
-                if !ignored.is_empty() {
-                    let paths = render_path_names(&ignored);
-                    fault.message = format!(
-                        "{} (moved out of the worktree, because git ignores them or they are above \
-                         {COMMITTED_SIZE}, so that the commit would not have them: {paths})",
-                        fault.message
+                let set_aside = workspace.list_set_aside(order.effect.run);
+                if !set_aside.is_empty() {
+                    let paths = render_path_names(&set_aside);
+                    let note = format!(
+                        "The checks ran without files that the commit would not have, because git ignores them \
+                         or they are above {COMMITTED_SIZE}: {paths}"
                     );
+                    self.send_remark(order, &format!("{note}.")).await;
+                    fault.message = format!("{} ({note})", fault.message);
+                    fault = fault.with_output_note(&note);
                 }
                 Err(fault)
             }

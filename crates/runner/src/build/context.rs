@@ -12,6 +12,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{BuildId, Command, RunNote, TaskId};
 use unstuck_core::fault::{Config, Fault};
+use unstuck_core::signature::Signature;
 use unstuck_store::Store;
 use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::connector::Connector;
@@ -49,6 +50,10 @@ pub(crate) struct BuildContext {
     pub(super) told_first: Mutex<BTreeSet<TaskId>>,
     /// Tasks whose agent was told that fewer tests run.
     pub(super) told_fewer: Mutex<BTreeSet<TaskId>>,
+    /// Tasks whose agent was told that its work takes back earlier commits.
+    pub(super) told_undone: Mutex<BTreeSet<TaskId>>,
+    /// The refusals of pre-push hooks that an agent was told about.
+    pub(super) refused_pushes: Mutex<BTreeSet<(TaskId, Signature)>>,
     /// Builds in which it was said that an agent's cost is not known.
     pub(super) told_unpriced: Mutex<BTreeSet<BuildId>>,
     pub(super) walls_told: AtomicBool,
@@ -73,6 +78,8 @@ impl BuildContext {
             denied: AttemptDenials::default(),
             told_first: Mutex::default(),
             told_fewer: Mutex::default(),
+            told_undone: Mutex::default(),
+            refused_pushes: Mutex::default(),
             told_unpriced: Mutex::default(),
             connector: Connector::new(settings.credentials.clone()),
             walls_told: AtomicBool::new(false),

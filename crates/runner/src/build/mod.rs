@@ -21,6 +21,8 @@ mod denials;
 mod egress;
 mod fewer_tests;
 mod fresh_checkout;
+mod last_words;
+mod misplaced_work;
 mod model_attempt;
 mod performer;
 mod protected_files;
@@ -28,7 +30,9 @@ mod red_base;
 mod sandbox;
 mod scope_check;
 mod settings;
+mod surroundings;
 mod task_marks;
+
 mod wording;
 mod worktree;
 

@@ -33,6 +33,14 @@ pub(super) fn removes_something(words: &str) -> bool {
     split_affirmed_sentences(words).iter().flatten().any(|word| is_removal_word(word))
 }
 
+/// Returns whether the words ask to take earlier work back.
+pub(super) fn takes_back(words: &str) -> bool {
+    const TAKING_BACK: [&str; 6] = ["revert", "undo", "roll", "reset", "unwind", "back"];
+    let sentences = split_affirmed_sentences(words);
+    let mut words = sentences.iter().flatten();
+    words.any(|word| TAKING_BACK.iter().any(|part| word.starts_with(part)))
+}
+
 /// Returns whether the words ask to remove tests, or to make one of several.
 pub(super) fn removes_tests(words: &str) -> bool {
     let sentences = split_affirmed_sentences(words);
@@ -175,5 +183,7 @@ mod tests {
         }
         assert!(removes_something("delete the dead module legacy"));
         assert!(!removes_something("add a module"));
+        assert!(takes_back("Revert the last commit"));
+        assert!(!takes_back("Write a note. Do not revert anything."));
     }
 }

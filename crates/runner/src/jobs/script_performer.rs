@@ -1,7 +1,9 @@
 //! The worker of a script in this process, regardless of the holder: it runs the script under the
 //! guard, has it repaired, and reports the result.
 
-use std::io;
+use std::fs;
+use std::io::{self, BufRead as _, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -58,6 +60,7 @@ impl ScriptPerformer {
             ahead: Mutex::new(ahead),
             under_way: RunningEffects::default(),
             last_status: Mutex::default(),
+            lost_output: Mutex::default(),
             has_begun: AtomicBool::new(false),
             turn: Mutex::default(),
             repairer: Mutex::default(),
@@ -94,6 +97,11 @@ impl ScriptPerformer {
     /// Returns the command's last exit code; `None` if it did not end by itself.
     pub fn last_status(&self) -> Option<i32> {
         *lock_unpoisoned(&self.0.last_status)
+    }
+
+    /// Returns why the command's output could not be passed on when it last ran.
+    pub fn lost_output(&self) -> Option<String> {
+        lock_unpoisoned(&self.0.lost_output).clone()
     }
 
     /// Stops the running effects, and returns when they are gone.
@@ -167,6 +175,7 @@ struct ScriptContext {
     turns: TaskLocks,
     under_way: RunningEffects,
     last_status: Mutex<Option<i32>>,
+    lost_output: Mutex<Option<String>>,
     has_begun: AtomicBool,
     turn: Mutex<Option<FileLock>>,
     repairer: Mutex<Option<Arc<ScriptRepairer>>>,
@@ -284,6 +293,7 @@ impl ScriptContext {
             ProcessEnd::Signalled(signal) => Some(128 + signal),
             _ => None,
         };
+        lock_unpoisoned(&self.lost_output).clone_from(&ended.lost_output);
         let by_ctrl_c =
             matches!(ended.how, ProcessEnd::Signalled(SIGINT) | ProcessEnd::Exited(STATUS_SIGINT));
         if ended.how == ProcessEnd::Stopped || by_ctrl_c && is_asked_to_stop(stop).await {
@@ -300,6 +310,10 @@ impl ScriptContext {
         let fault = match ended.how {
             ProcessEnd::NotStarted(StartFailure::DirectoryMissing) => {
                 Some(missing_folder_fault(source, &self.script.directory))
+            }
+            ProcessEnd::NotStarted(StartFailure::NotFound | StartFailure::AccessDenied) => {
+                unusable_program_fault(source, &self.script)
+                    .or_else(|| derive_fault(ended, source, &command))
             }
             ProcessEnd::Exited(STATUS_REFUSED) => refused_action_fault(ended, &command)
                 .or_else(|| derive_fault(ended, source, &command)),
@@ -345,6 +359,34 @@ fn missing_folder_fault(source: &str, folder: &Path) -> Fault {
     );
     Fault::precondition_missing(source, message, Missing { what: format!("the folder {folder}") })
 }
+
+/// Returns the fault of a program that is a folder, or a script whose interpreter is not there.
+fn unusable_program_fault(source: &str, script: &ScriptCommand) -> Option<Fault> {
+    let program = script.program.display();
+    let path = script.directory.join(&script.program);
+    if !script.program.as_os_str().as_bytes().contains(&b'/') {
+        return None;
+    }
+    let what = if path.is_dir() {
+        format!("a program to run: {program} is a folder")
+    } else if !path.is_file() {
+        return None;
+    } else {
+        let mut first = String::new();
+        let file = fs::File::open(&path).ok()?;
+        io::BufReader::new(file.take(LINE_BYTES_MAX)).read_line(&mut first).ok()?;
+        let interpreter = first.strip_prefix("#!")?.split_whitespace().next()?;
+        if Path::new(interpreter).exists() {
+            return None;
+        }
+        format!("{interpreter}, with which {program} begins")
+    };
+    let message = format!("{program} could not be started: there is no {what}");
+    Some(Fault::precondition_missing(source, message, Missing { what }))
+}
+
+/// Maximum length of the first line of a script that is read, in bytes.
+const LINE_BYTES_MAX: u64 = 1_024;
 
 /// Returns whether the command ended because the reader of this process's output has closed it.
 fn was_cut_off_by_reader(ended: &ProcessResult) -> bool {

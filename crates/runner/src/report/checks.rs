@@ -88,7 +88,7 @@ fn render_restored_files(gates: &[Checked]) -> String {
         paths.into_iter().filter_map(|path| quote_words(path, VALUE_CHARS_MAX)).collect();
     named.extend((over > 0).then(|| format!("{over} more")));
     let named = join_parts(&named);
-    format!(" What was changed in {named} was put back before them: your settings protect it.")
+    format!(" What was changed in {named} was put back before them, because it is protected.")
 }
 
 fn format_check_count(number: u32) -> String {

@@ -9,7 +9,7 @@ use unstuck_testkit::{WorldProfile, run};
 
 /// How many kinds of event these seeds reach. The others are a journal's accepted loss, a job that was
 /// missed, and the results of checks, which real workers report.
-const EVENTS: usize = 73;
+const EVENTS: usize = 74;
 
 #[test]
 fn seeds_reach_every_event_code_question_and_decision() {

@@ -39,7 +39,11 @@ impl CommandEnvironment {
         also: &[String],
     ) -> Vec<(OsString, OsString)> {
         let passing = all.into_iter().filter(|(name, _)| is_passed(name, also));
-        passing.filter(|(name, value)| !is_missing_temp_folder(name, value)).collect()
+        passing
+            .filter(|(name, value)| {
+                !is_missing_temp_folder(name, value) && !hides_failures(name, value)
+            })
+            .collect()
     }
 
     /// Returns the names of `all` that are not passed on.
@@ -73,7 +77,10 @@ impl CommandEnvironment {
             if name == "PATH" {
                 path.push(":");
                 path.push(value);
-            } else if is_passed(&name, also) && !is_missing_temp_folder(&name, &value) {
+            } else if is_passed(&name, also)
+                && !is_missing_temp_folder(&name, &value)
+                && !hides_failures(&name, &value)
+            {
                 narrowed.passed.push(name.to_string_lossy().into_owned());
                 narrowed.variables.push((name, Some(value)));
             }
@@ -106,6 +113,19 @@ impl CommandEnvironment {
 /// because of it, and without it they use the usual one.
 fn is_missing_temp_folder(name: &OsStr, value: &OsStr) -> bool {
     (name == "TMPDIR" || name == "TMP" || name == "TEMP") && !Path::new(value).is_dir()
+}
+
+/// Returns whether a variable tells `make` to end well although a recipe fails or is not run.
+fn hides_failures(name: &OsStr, value: &OsStr) -> bool {
+    let value = value.to_string_lossy();
+    let first = value.split_whitespace().next().unwrap_or_default();
+    let letters = first.strip_prefix('-').unwrap_or(first);
+    let is_short = !letters.starts_with('-') && !letters.contains('=');
+    let long = ["--ignore-errors", "--dry-run", "--just-print", "--touch", "--question", "--recon"];
+    let is_hiding = |word: &str| long.contains(&word) || matches!(word, "-i" | "-n" | "-t" | "-q");
+    name == "MAKEFLAGS"
+        && (is_short && letters.contains(['i', 'n', 't', 'q'])
+            || value.split_whitespace().any(is_hiding))
 }
 
 /// Returns whether a variable is on the allowlist.
@@ -142,6 +162,20 @@ mod tests {
             "UNSTUCK_TOKEN", "UNSTUCK_SOCKET", "DOCKER_AUTH_CONFIG", "MYTHING",
         ] {
             assert!(!is_passed(OsStr::new(name), &also), "{name}");
+        }
+    }
+
+    // B15: what the person's own `make` is told is no verdict on the work
+    #[test]
+    fn make_is_not_told_to_end_well() {
+        let hides = |value: &str| hides_failures(OsStr::new("MAKEFLAGS"), OsStr::new(value));
+        for value in ["-i", "i", "ki", "-j4 -i", "--ignore-errors", "-n"] {
+            assert!(hides(value), "{value}");
+        }
+        for value in
+            ["-j8", "j8", "-j 4 -O", "--output-sync=line", "--no-print-directory", "", "V=in"]
+        {
+            assert!(!hides(value), "{value}");
         }
     }
 

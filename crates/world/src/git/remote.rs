@@ -44,6 +44,8 @@ impl Git {
         reference: &str,
     ) -> Result<(), Fault> {
         let call = self.call(GitAction::Push).args(["push", "--porcelain"]).args(options);
+        // Tags of the person are no part of the work.
+        let call = call.args(["--no-follow-tags"]);
         let refspec = format!("{commit}:{reference}");
         call.args(["--end-of-options", remote, &refspec])
             .with_reference(reference)

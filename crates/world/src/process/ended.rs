@@ -34,6 +34,8 @@ pub struct ProcessResult {
     pub duration: Duration,
     /// Number of processes that it left behind and that were killed.
     pub leftovers_ended: u32,
+    /// Why its output could not be passed on, if that is no reader that went away.
+    pub lost_output: Option<String>,
 }
 
 /// The way in which a program ended. Unless stated otherwise, no process of its tree is left.
@@ -214,11 +216,17 @@ fn not_started_fault(reason: StartFailure, source: &str, command: &str) -> Fault
     }
 }
 
-/// Removes the notices with which `unstuck mutate` says that it waits: they are no failure.
-fn drop_wait_notices(output: Vec<u8>) -> Vec<u8> {
+/// Notices of `unstuck mutate` that it waits: they are no failure.
+const WAITS: &[&[u8]] =
+    &[b"\" has been waiting for ", b"\" may have happened or not, and the time to wait is over"];
+/// A notice of `unstuck mutate` about the command of an action. Its words are not that command's.
+const NOT_DONE: &[&[u8]] = &[b"\" did not happen: "];
+
+/// Removes the lines of `unstuck mutate` that contain one of these words.
+fn drop_notices(output: Vec<u8>, words: &[&[u8]]) -> Vec<u8> {
     let is_notice = |line: &[u8]| {
         line.starts_with(b"unstuck: \"")
-            && memchr::memmem::find(line, b"\" has been waiting for ").is_some()
+            && words.iter().any(|words| memchr::memmem::find(line, words).is_some())
     };
     if !output.split(|byte| *byte == b'\n').any(is_notice) {
         return output;
@@ -232,9 +240,10 @@ fn drop_wait_notices(output: Vec<u8>) -> Vec<u8> {
 }
 
 fn exit_fault(ended: &ProcessResult, status: i32, source: &str, command: &str) -> Fault {
-    let output = drop_wait_notices(ended.output.to_bytes());
+    let said = drop_notices(ended.output.to_bytes(), WAITS);
+    let text = String::from_utf8_lossy(&said).into_owned();
+    let output = drop_notices(said, NOT_DONE);
     let OutputClassification { code, rule, .. } = text_rules::classify_ended(&output, status);
-    let text = String::from_utf8_lossy(&output);
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::from_output(code, place, &text, Some(status));
     let kind = add_names(add_facts(Kind::bare(code), status, command), &output, command);
@@ -327,7 +336,13 @@ mod tests {
     fn fault_of(how: ProcessEnd, said: &str) -> Fault {
         let mut output = OutputExcerpt::with_limit(MESSAGE_BYTES_MAX);
         output.push(said.as_bytes());
-        let ended = ProcessResult { how, output, duration: Duration::ZERO, leftovers_ended: 0 };
+        let ended = ProcessResult {
+            how,
+            output,
+            duration: Duration::ZERO,
+            leftovers_ended: 0,
+            lost_output: None,
+        };
         derive_fault(&ended, "job", "sh sync.sh").unwrap()
     }
 

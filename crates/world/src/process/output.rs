@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
@@ -97,6 +97,8 @@ struct OutputFlowState {
     /// Errors that were written after output that has not been read yet, each with the number of
     /// bytes of standard output before it.
     late: VecDeque<(u64, Vec<u8>)>,
+    /// Why output could not be passed on, if that is no reader that went away.
+    lost: Option<String>,
 }
 
 /// The stream of a program from which a chunk comes.
@@ -159,6 +161,7 @@ impl OutputFlow {
             pipe: None,
             read: 0,
             late: VecDeque::new(),
+            lost: None,
         };
         Self(Mutex::new(state))
     }
@@ -182,10 +185,16 @@ impl OutputFlow {
         std::mem::take(&mut flowing.kept)
     }
 
+    /// Returns why output could not be passed on.
+    pub(super) fn find_lost_output(&self) -> Option<String> {
+        self.lock_state().lost.clone()
+    }
+
     /// Keeps the output of `from` and passes it on to `to`, until one of them ends.
     ///
     /// A destination that was closed ends the copy: the program then gets a broken pipe, as it
-    /// would without Unstuck in between.
+    /// would without Unstuck in between. One that cannot be written to, on a full disk for example,
+    /// does not end the program in the middle of its work.
     pub(super) async fn copy_output<R, W>(
         &self,
         stream: OutputStream,
@@ -201,15 +210,20 @@ impl OutputFlow {
         while let Ok(length @ 1..) = from.read(&mut chunk).await {
             let chunk = &chunk[..length];
             self.record_chunk(stream, chunk, to.is_some());
-            let Some(to) = &mut to else { continue };
+            let Some(open) = &mut to else { continue };
             let passed = async {
-                to.write_all(chunk).await?;
-                to.flush().await
+                open.write_all(chunk).await?;
+                open.flush().await
             };
             let passed = passed.await;
             self.record_pass();
-            if passed.is_err() {
-                return;
+            match passed {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return,
+                Err(error) => {
+                    self.lock_state().lost = Some(error.to_string());
+                    to = None;
+                }
             }
         }
     }

@@ -203,6 +203,7 @@ impl Process {
             output: flow.take_output(),
             duration: self.started.elapsed(),
             leftovers_ended: gone.map_or(0, |gone| gone.leftovers),
+            lost_output: flow.find_lost_output(),
         }
     }
 

@@ -10,7 +10,9 @@ use unstuck_core::time::Time;
 
 use super::baseline::Baseline;
 use super::check::{CheckFailure, CheckOutcome, GateCheck};
-use super::definition::{checks_something, find_scripts_run, scripts_differ};
+use super::definition::{
+    checks_something, list_command_lines, list_compared_files, scripts_differ, tool_settings_differ,
+};
 use crate::regular_file::read_regular;
 use crate::scope::{BadPattern, CaseMatching, PathPatterns, PathScope};
 use crate::workspace::{ChangeKind, RevertReport, Shell, Workspace, WorktreeChange};
@@ -378,15 +380,22 @@ impl GateChecks {
         changes: &[WorktreeChange],
     ) -> Result<Vec<PathBuf>, Fault> {
         let mut differing = Vec::new();
-        for (manifest, script) in find_scripts_run(&self.commands) {
-            let path = workspace.locate(Path::new(manifest));
+        let folder = workspace.project_folder();
+        let lines = list_command_lines(&folder, &self.commands);
+        let compared = list_compared_files(&folder, &self.commands);
+        for (file, script) in compared {
+            let path = workspace.locate(&file);
             if !changes.iter().any(|change| change.path == path) {
                 continue;
             }
             let now = read_regular(&workspace.directory().join(&path), MANIFEST_BYTES_MAX);
             let now = now.unwrap_or_default();
             let base = workspace.read_base_file(&path).await?;
-            if base.is_some_and(|base| scripts_differ(&script, &base, &now)) {
+            let differs = |base: Vec<u8>| match &script {
+                Some(script) => scripts_differ(script, &base, &now),
+                None => tool_settings_differ(&file, &lines, (&base, &now)),
+            };
+            if base.is_some_and(differs) {
                 differing.push(path);
             }
         }

@@ -11,6 +11,7 @@ use unstuck_core::text::strip_escapes;
 use super::check::{
     CheckFailure, CheckOutcome, CheckPass, GateCheck, OUTPUT_BYTES_MAX, SIGNAL_BASE,
 };
+use super::machine::is_refuted;
 use super::network::{BlockedConnection, no_network_fault};
 use super::starting::{BrokenPart, find_missing_program};
 use crate::commands::loses_exit_code;
@@ -50,6 +51,9 @@ impl GateCheck<'_> {
     fn judge_success(self, ended: &ProcessResult, directory: &Path) -> CheckOutcome {
         let bytes = ended.output.to_bytes();
         let output = strip_escapes(&String::from_utf8_lossy(&bytes));
+        if let Some(broken) = BrokenPart::find_shadowed(&output, directory) {
+            return self.judge_broken_part(broken, 0, &output);
+        }
         if !loses_exit_code(self.command) || !reports_failed_tests(&output) {
             return CheckOutcome::Green(CheckPass::from_ended(ended, directory));
         }
@@ -94,7 +98,8 @@ impl GateCheck<'_> {
         }
         let classified = match &denied {
             Some(_) => None,
-            None => text_rules::classify_with(&bytes, RuleSet::ValidationOutput),
+            None => text_rules::classify_with(&bytes, RuleSet::ValidationOutput)
+                .filter(|(code, _)| !is_refuted(*code, &output, directory)),
         };
         let outage = classified.map(|(code, _)| code);
         let unreached =

@@ -93,8 +93,50 @@ async fn keep_red_check(
         }
         return Err(cannot_run_fault(command, fault));
     }
+    let login = find_login(&red.output).filter(|login| !wanted.mentions_word(login));
+    if let Some(login) = login.filter(|_| red.failures.tests.is_empty()) {
+        let message =
+            format!("the check `{command}` cannot run here without a login\n{}", red.output);
+        let what = format!("a login (`{login}`), which the check `{command}` asks for");
+        return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
+    }
     let CheckFailure { exit, output, failures, tests_run, .. } = red;
     Ok(BaselineCheck { gate: check.gate, exit, output, failures, tests_run })
+}
+
+/// Returns the command with which the output of a check asks for a login.
+fn find_login(output: &str) -> Option<&'static str> {
+    const LOGINS: [&str; 24] = [
+        "aws sso login",
+        "az login",
+        "cargo login",
+        "databricks auth login",
+        "docker login",
+        "doctl auth init",
+        "eas login",
+        "expo login",
+        "firebase login",
+        "flyctl auth login",
+        "fly auth login",
+        "gcloud auth login",
+        "gcloud auth application-default login",
+        "gh auth login",
+        "glab auth login",
+        "heroku login",
+        "netlify login",
+        "npm adduser",
+        "npm login",
+        "snyk auth",
+        "supabase login",
+        "terraform login",
+        "vercel login",
+        "wrangler login",
+    ];
+    let asks = |line: &str| {
+        let is_about_words = ["assert", "expected", "FAIL"].iter().any(|word| line.contains(word));
+        LOGINS.into_iter().find(|login| line.contains(login) && !is_about_words)
+    };
+    output.lines().find_map(asks)
 }
 
 /// Returns the fault of a check that needs a package which is not installed.
@@ -154,6 +196,8 @@ pub struct BaselineRequirement<'a> {
     pub mode: BaselineMode,
     /// `true` if the task has checks before its commit of its own.
     pub has_own_checks: bool,
+    /// Variables that the operator has set and checks do not get.
+    pub withheld: &'a [String],
 }
 
 impl BaselineRequirement<'_> {
@@ -252,6 +296,15 @@ async fn find_fence_fault(
         let fault = Fault::precondition_missing(KEPT_BASE, &*red.output, Missing { what });
         return Ok(Some(fault.with_cause(cause)));
     }
+    let withheld = find_withheld(&red.output, wanted.withheld);
+    if let Some(name) = withheld.filter(|name| !wanted.mentions_word(name)) {
+        let what = format!("`env = [\"{name}\"]` below [commands] in unstuck.toml (commands.env)");
+        let cause = format!(
+            "The check {who} does not get the variable {name}, which is set in your shell, so {NOT_BEGUN}."
+        );
+        let fault = Fault::precondition_missing(KEPT_BASE, &*red.output, Missing { what });
+        return Ok(Some(fault.with_cause(cause)));
+    }
     let Some(path) = workspace.find_unshared(&red.output).await? else { return Ok(None) };
     if wanted.mentions_path(&path) {
         return Ok(None);
@@ -271,6 +324,23 @@ async fn find_fence_fault(
     Ok(Some(Fault::precondition_missing(KEPT_BASE, output, Missing { what }).with_cause(cause)))
 }
 
+/// Returns the variable whose absence the output of a check reports, if the operator has set it and checks do
+/// not get it.
+fn find_withheld<'a>(output: &str, withheld: &'a [String]) -> Option<&'a str> {
+    const ABSENT: [&str; 11] = [
+        "not set", "unset", "unbound", "undefined", "not defined", "missing", "required",
+        "keyerror", "must be", "not found", "empty",
+    ];
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_about = |line: &str, name: &str| line.split(|c| !is_part(c)).any(|word| word == name);
+    let mut lines = output.lines().filter(|line| {
+        let line = line.to_lowercase();
+        ABSENT.iter().any(|words| line.contains(words))
+    });
+    let names = withheld.iter().filter(|name| name.len() > 2).map(String::as_str);
+    lines.find_map(|line| names.clone().find(|name| is_about(line, name)))
+}
+
 /// Returns the message about a check or a hook that the sandbox kept from a file, with the setting
 /// that allows it.
 pub fn render_fence_denial(fault: &Fault) -> Option<String> {
@@ -283,6 +353,30 @@ pub fn render_fence_denial(fault: &Fault) -> Option<String> {
 mod tests {
     use super::*;
 
+    const REQUIRED: BaselineRequirement<'_> = BaselineRequirement {
+        words: "",
+        mode: BaselineMode::Green,
+        has_own_checks: false,
+        withheld: &[],
+    };
+
+    // B15: only a variable that is said to be missing, and that the operator has set
+    #[test]
+    fn a_withheld_variable_is_found_in_the_words_of_a_check() {
+        let withheld = ["DATABASE_URL".to_owned(), "MODE".to_owned(), "X".to_owned()];
+        for (output, name) in [
+            ("ok\nerror: DATABASE_URL is not set\n", Some("DATABASE_URL")),
+            ("checks/a.sh: 1: DATABASE_URL: parameter not set", Some("DATABASE_URL")),
+            ("KeyError: 'DATABASE_URL'", Some("DATABASE_URL")),
+            ("DATABASE_URL_TEST is not set", None),
+            ("MODE is fast: expected 3, got 4", None),
+            ("the value of X is missing", None),
+            ("PORT is not set", None),
+        ] {
+            assert_eq!(find_withheld(output, &withheld), name, "{output}");
+        }
+    }
+
     #[test]
     fn what_the_task_names_is_its_work() {
         let cases = [
@@ -292,10 +386,18 @@ mod tests {
             ("add a function", "local.json", false),
         ];
         for (words, path, expected) in cases {
-            let wanted =
-                BaselineRequirement { words, mode: BaselineMode::Green, has_own_checks: false };
+            let wanted = BaselineRequirement { words, ..REQUIRED };
             assert_eq!(wanted.mentions_path(Path::new(path)), expected, "{words}");
         }
+    }
+
+    // B15: a tool that asks for a login says nothing about the work; an assertion does.
+    #[test]
+    fn a_check_may_ask_for_a_login() {
+        assert_eq!(find_login("npm error code E401\nnpm error   npm login\n"), Some("npm login"));
+        assert_eq!(find_login("To get started, please run:  gh auth login"), Some("gh auth login"));
+        assert_eq!(find_login("AssertionError: expected 'run npm login'"), None);
+        assert_eq!(find_login("401 Unauthorized: invalid credentials"), None);
     }
 
     // B15: what the project or the task is to provide is not a missing tool.
@@ -324,8 +426,7 @@ mod tests {
             ("repair the crash of `make test`", CheckStop::Signal(11), true),
         ];
         for (words, stop, expected) in cases {
-            let wanted =
-                BaselineRequirement { words, mode: BaselineMode::Green, has_own_checks: false };
+            let wanted = BaselineRequirement { words, ..REQUIRED };
             assert_eq!(wanted.is_about_stop(&stop, folder.path()), expected, "{words}: {stop:?}");
         }
     }

@@ -11,9 +11,11 @@ mod check;
 mod checks;
 mod definition;
 mod judge;
+mod machine;
 mod measure;
 mod missing;
 mod network;
+mod outside;
 mod secrets;
 mod starting;
 
@@ -22,4 +24,5 @@ pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, Gat
 pub use definition::{MissingDefinitions, find_defining_files, list_command_lines};
 pub use measure::{BaselineRequirement, render_fence_denial};
 pub use network::{render_network_denial, render_service_denial};
+pub use outside::find_outside_fault;
 pub use secrets::{SecretFinding, SecretScanner};

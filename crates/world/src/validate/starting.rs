@@ -54,6 +54,8 @@ pub(super) enum PartProblem {
     NotExecutable,
     /// Its first line ends in CRLF.
     CrlfEnds,
+    /// A file or folder has the name of a target, so make never runs it.
+    Shadowed,
 }
 
 /// A part of the project that keeps a check from starting.
@@ -85,6 +87,19 @@ impl BrokenPart {
         output.lines().find_map(parse_missing_part)
     }
 
+    /// Finds the target that make has not run although it ended well: a file or folder has its name.
+    pub(super) fn find_shadowed(output: &str, root: &Path) -> Option<Self> {
+        const CHECKS: [&str; 7] = ["test", "tests", "check", "checks", "lint", "ci", "verify"];
+        let mut lines = output.lines().filter(|line| !line.trim().is_empty());
+        let (line, None) = (lines.next()?, lines.next()) else { return None };
+        let (start, rest) = line.split_once(": ")?;
+        let name = rest.strip_suffix(" is up to date.")?.trim_matches(QUOTES);
+        let is_check = CHECKS.contains(&name) || root.join(name).is_dir();
+        (start.starts_with("make") || start == "gmake")
+            .then(|| Self { name: name.to_owned(), problem: PartProblem::Shadowed })
+            .filter(|_| is_check && root.join(name).exists())
+    }
+
     /// Returns what is wrong, as a part of a sentence.
     pub(super) fn render_fact(&self) -> String {
         let name = &self.name;
@@ -97,13 +112,18 @@ impl BrokenPart {
             PartProblem::CrlfEnds => {
                 format!("the first line of {name} ends in CRLF, so no program can run it")
             }
+            PartProblem::Shadowed => {
+                format!(
+                    "the project has a file or folder {name}, so make does not run the target {name}"
+                )
+            }
         }
     }
 
     /// Returns the file in which the part is defined, if it is not a file itself.
     pub(super) const fn defining_file(&self) -> Option<&'static str> {
         match self.problem {
-            PartProblem::NoTarget => Some("Makefile"),
+            PartProblem::NoTarget | PartProblem::Shadowed => Some("Makefile"),
             PartProblem::NoScript => Some("package.json"),
             _ => None,
         }
@@ -132,6 +152,9 @@ impl BrokenPart {
                     "`sed -i 's/\\r$//' {path}` and a commit mend it; the line `{path} text eol=lf` in \
                      .gitattributes keeps it so."
                 )
+            }
+            PartProblem::Shadowed => {
+                format!("The line `.PHONY: {name}` in the Makefile lets make run it always.")
             }
             _ => {
                 let known = self.list_known(root);
@@ -171,7 +194,7 @@ impl BrokenPart {
 /// task to write it.
 pub(super) fn find_missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
     if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
-        return Some(find_not_found(output).unwrap_or_else(|| name_unfound(command)));
+        return Some(find_not_found(output).unwrap_or_else(|| name_unfound(command, output)));
     }
     let words: Vec<&str> = command.split_whitespace().collect();
     let modules = words.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
@@ -195,10 +218,15 @@ fn find_not_found(output: &str) -> Option<String> {
     Some(before.rsplit(": ").next().unwrap_or(before).to_owned())
 }
 
-/// Returns the program of a command; the whole command, if it could be one of several.
-fn name_unfound(command: &str) -> String {
-    match &list_programs(command)[..] {
-        [words] => words.first().map_or(command, String::as_str).to_owned(),
+/// Returns the program of a command; the whole command, if it could be one of several. A shell that says
+/// something runs, so it does not find another program.
+fn name_unfound(command: &str, output: &str) -> String {
+    let last = output.lines().rev().find(|line| !line.trim().is_empty());
+    match (&list_programs(command)[..], last) {
+        ([words], Some(line)) if words.first().is_some_and(|word| SHELLS.contains(&&**word)) => {
+            format!("the program of “{}”", line.trim())
+        }
+        ([words], _) => words.first().map_or(command, String::as_str).to_owned(),
         _ => command.to_owned(),
     }
 }

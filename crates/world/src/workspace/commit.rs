@@ -7,10 +7,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use unstuck_core::fault::text_rules::RuleSet;
 use unstuck_core::fault::{
-    BROKEN_HOOK, Fault, KEPT_HOOK, Kind, Missing, REFUSED_MESSAGE, Validation, text_rules,
+    BROKEN_HOOK, Fault, KEPT_HOOK, Kind, Missing, REFUSED_MESSAGE, REFUSED_PUSH, Validation,
+    text_rules,
 };
-use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words, telling_line};
 use unstuck_core::time::Time;
 
 use super::changes::WorktreeContent;
@@ -240,7 +242,15 @@ impl Workspace {
                 let message = format!("the hook {name} refused ({exit})");
                 let context = Validation { command: name.to_owned(), exit: Some(exit), output };
                 Err(match hook {
-                    GitHook::PrePush => Fault::validation_pre_push(source, message, context),
+                    GitHook::PrePush => {
+                        let fault = Fault::validation_pre_push(source, message, context);
+                        let output = ended.output.to_bytes();
+                        // What a tool says of its surroundings is no fault of the work.
+                        match text_rules::classify_with(&output, RuleSet::ValidationOutput) {
+                            Some(_) => to_refused_push(fault),
+                            None => fault,
+                        }
+                    }
                     _ => Fault::validation_pre_commit(source, message, context),
                 })
             }
@@ -311,6 +321,21 @@ impl Workspace {
             set("GIT_TERMINAL_PROMPT", "0".into()),
         ]
     }
+}
+
+/// Turns a refusal by the pre-push hook into a question: its reason is outside the work, or an agent has
+/// tried in vain to remove it.
+pub fn to_refused_push(fault: Fault) -> Fault {
+    let Kind::ValidationPrePush(red) = &fault.kind else { return fault };
+    let name = GitHook::PrePush.name();
+    let said = telling_line(&red.output).and_then(|line| quote_words(line, QUESTION_CHARS_MAX));
+    let said = said.map_or_else(String::new, |said| format!(": {said}"));
+    let cause = format!(
+        "The {name} hook of your repository refused the push{said}. The work is committed and not pushed."
+    );
+    let message = format!("the hook {name} refused the push\n{}", red.output);
+    let missing = Missing { what: name.to_owned() };
+    Fault::precondition_missing(REFUSED_PUSH, message, missing).with_cause(cause)
 }
 
 /// Turns a refusal by a hook of messages into a question: no agent writes the message, so none can

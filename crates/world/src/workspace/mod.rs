@@ -32,12 +32,13 @@ mod shared;
 mod shell;
 mod state;
 mod submodules;
+mod undone;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod workspace;
 
 pub use agent::build_wall_around;
 pub use changes::{ChangeKind, RevertReport, WorktreeChange, WorktreeContent};
-pub use commit::{CommitOutcome, CommitWording};
+pub use commit::{CommitOutcome, CommitWording, to_refused_push};
 pub(crate) use ecosystem::{INSTALLED, is_own_program};
 pub use elsewhere::{COMMITTED_SIZE, SetAsideFiles, render_path_names};
 pub use finish::{
@@ -50,4 +51,5 @@ pub use project::{BranchStatus, LeftoverBranch, ProjectRepository};
 pub use shared::share_into;
 pub use shell::Shell;
 pub use state::WorkspaceKey;
+pub use undone::UndoneCommits;
 pub use workspace::Workspace;

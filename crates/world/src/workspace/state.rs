@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use unstuck_core::engine::{BuildId, RunId, TaskId};
 use unstuck_core::fault::{Fault, Internal};
@@ -109,8 +110,11 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn temporary_path(path: &Path) -> PathBuf {
+    // Two writers of the same file must not take each other's.
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or(OsStr::new("file")).to_owned();
-    name.push(".new");
+    name.push(format!(".{}-{number}.new", std::process::id()));
     path.with_file_name(name)
 }
 

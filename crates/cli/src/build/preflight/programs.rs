@@ -67,6 +67,8 @@ enum MissingDependency {
     Module { python: String, module: String },
     /// A file that is run.
     File(String),
+    /// A file that is run and is not executable.
+    NotExecutable(String),
 }
 
 impl MissingDependency {
@@ -89,9 +91,16 @@ impl MissingDependency {
                 format!("there is no {}, and `{line}` runs it", plain_line(name)),
                 format!("write it, or change {place}"),
             ),
+            Self::NotExecutable(name) => (
+                format!("{} is not executable, and `{line}` runs it", plain_line(name)),
+                format!(
+                    "`git update-index --chmod=+x {}` and a commit, or change {place}",
+                    plain_line(name)
+                ),
+            ),
         };
         // The file may be part of the task.
-        if certain && !matches!(self, Self::File(_)) {
+        if certain && !matches!(self, Self::File(_) | Self::NotExecutable(_)) {
             PreflightConcern::new_stop(CHECKS, Code::ToolMissing, says, todo)
         } else {
             PreflightConcern::new_warning(CHECKS, Code::ToolMissing, says, todo)
@@ -124,8 +133,10 @@ async fn find_missing(root: &Path, command: &[String]) -> Option<MissingDependen
     }
     let name = program.trim_start_matches("./");
     if program.contains('/') {
-        if root.join(name).exists() {
-            return None;
+        let file = root.join(name);
+        if file.exists() {
+            let is_runnable = provider::find_program(file.as_os_str(), None).is_some();
+            return (!is_runnable).then(|| MissingDependency::NotExecutable(name.to_owned()));
         }
         let installed = INSTALLED.iter().any(|folder| name.starts_with(folder));
         let file = name.to_owned();
@@ -159,6 +170,8 @@ async fn find_missing(root: &Path, command: &[String]) -> Option<MissingDependen
 
 #[cfg(test)]
 mod tests {
+    use unstuck_testkit::stage::write_program;
+
     use super::*;
     use crate::build::preflight::ConcernSeverity;
 
@@ -184,9 +197,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         std::fs::write(root.join("check.sh"), "").unwrap();
+        write_program(&root.join("run.sh"), "");
         for fine in [
             "sh check.sh", "CI=1 sh -c 'cd x && ls'", "true && ! grep -q x y", "$TOOL x",
-            "./check.sh", "cat a | sort > b", "",
+            "./run.sh", "cat a | sort > b", "",
         ] {
             assert_eq!(look(root, &[], &[fine]), [], "{fine}");
         }
@@ -198,6 +212,7 @@ mod tests {
             ("no-such-tool || true", ConcernSeverity::Warns),
             ("sh missing.sh", ConcernSeverity::Warns),
             ("./missing", ConcernSeverity::Warns),
+            ("./check.sh", ConcernSeverity::Warns),
         ];
         for (line, weight) in table {
             let found = look(root, &[], &[line]);

@@ -192,7 +192,12 @@ async fn keep_command_alive(
         Ok(ending) => ending,
         Err(at_once) => return Ok(at_once.to_exit()),
     };
+    let lost = world.lost_output();
+    if let Some(reason) = &lost {
+        JobReporter::report_lost_output(reason);
+    }
     Ok(match (args.passthrough, world.last_status()) {
+        _ if lost.is_some() && ending == JobEnding::Done => Exit::SomeFailed,
         (true, Some(status)) => Exit::Command(u8::try_from(status).unwrap_or(u8::MAX)),
         _ => ending.to_exit(),
     })

@@ -166,6 +166,10 @@ impl JobReporter {
         render::write_note(&format!("unstuck: {message}. Work waits until this is fixed."));
     }
 
+    pub(crate) fn report_lost_output(reason: &str) {
+        render::write_note(&format!("unstuck: output of the command was lost: {reason}."));
+    }
+
     pub(crate) fn report_store_back() {
         render::write_note("unstuck: the store can be written again; work continues.");
     }

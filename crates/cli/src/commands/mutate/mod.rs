@@ -150,6 +150,10 @@ pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliErro
 
 /// Says what is left open when the command is ended from the keyboard or the terminal while its
 /// action runs, and ends this process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the wait for the command is abandoned at once, with the exit code of the signal"
+)]
 async fn report_interruption(action: Arc<CommandAction>, key: String) {
     let Ok(mut signals) = EndSignals::new() else { return };
     let ended = signals.next().await;

@@ -25,6 +25,8 @@ pub(super) struct FollowLimits {
     max_wait: Option<Span>,
     /// The reason and the start of the current wait, while no work goes on.
     waiting: Option<(FollowWaitReason, Instant)>,
+    /// Length of the waits since work last went on.
+    waited: Duration,
 }
 
 /// The reason why all remaining work waits.
@@ -52,7 +54,22 @@ impl FollowWaitReason {
 impl FollowLimits {
     pub(super) fn new(follow: &FollowArgs) -> Self {
         let until = follow.until.map(|time| Instant::now() + duration_until(&Zoned::now(), time));
-        Self { until, max_wait: follow.max_wait, waiting: None }
+        Self { until, max_wait: follow.max_wait, waiting: None, waited: Duration::ZERO }
+    }
+
+    /// Records that a task is at work. It may only find that what it waits for has not changed.
+    fn interrupt_wait(&mut self) {
+        if let Some((_, since)) = self.waiting.take() {
+            self.waited = since.elapsed();
+        }
+    }
+
+    /// Records a wait; waits with nothing but vain retries between them are one.
+    fn begin_wait(&mut self, whom: FollowWaitReason) {
+        let now = Instant::now();
+        let begin = || now.checked_sub(self.waited).unwrap_or(now);
+        let since = self.waiting.map_or_else(begin, |(_, since)| since);
+        self.waiting = Some((whom, since));
     }
 
     /// Returns the time at which the current wait is too long.
@@ -94,6 +111,9 @@ pub(super) async fn follow_until_end(
                 ProjectMessage::Notice(notice) => {
                     if let RunnerNotice::Event { recorded, .. } = &notice {
                         failed = failed.or_else(|| failure_code(recorded, builds));
+                        if is_progress(&recorded.event) {
+                            patience.waited = Duration::ZERO;
+                        }
                     }
                     view.handle_notice(&notice).await?;
                     if needs_lookup(&notice)
@@ -143,6 +163,19 @@ fn failure_code(recorded: &RecordedEvent, builds: &[BuildId]) -> Option<Code> {
         Event::BuildFailed { build, fault } if builds.contains(build) => Some(fault.code()),
         _ => None,
     }
+}
+
+/// Returns whether an event shows that work goes on, and not only another vain retry.
+const fn is_progress(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ApproachTaken { .. }
+            | Event::ToolCalled { .. }
+            | Event::TaskDone { .. }
+            | Event::MutationApplied { .. }
+            | Event::QuestionResolved { .. }
+            | Event::GateReleased { .. }
+    )
 }
 
 /// Returns whether a notice is a reason to look up the state.
@@ -219,14 +252,13 @@ impl BuildsLookup<'_> {
         let mut waiting: Option<FollowWaitReason> = None;
         for row in open {
             let Some(whom) = self.wait_reason(session, row).await? else {
-                patience.waiting = None;
+                patience.interrupt_wait();
                 return Ok(());
             };
             waiting = waiting.max(Some(whom));
         }
         if let Some(whom) = waiting {
-            let since = patience.waiting.map_or_else(Instant::now, |(_, since)| since);
-            patience.waiting = Some((whom, since));
+            patience.begin_wait(whom);
         }
         Ok(())
     }

@@ -10,18 +10,22 @@ mod show;
 mod work;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde::Serialize;
+use unstuck_core::engine::{BuildState, Command, PauseCause};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::time::Span;
+use unstuck_store::Store;
+use unstuck_store::tables::BuildRow;
 
 use self::work::RunWork;
 use super::builds::{BuildWorkers, find_tasks, leave_out_begun, load_open_builds, load_options};
-use crate::args::{ConfigFileArgs, parse_money, parse_span, parse_time_of_day};
+use crate::args::{ConfigFileArgs, parse_cost_limit, parse_span, parse_time_of_day};
 use crate::context::CommandContext;
 use crate::error::{CliError, TasksError};
 use crate::exit::Exit;
-use crate::project;
+use crate::project::{self, LocalProject};
 use crate::render::style::{DIM, TITLE};
 use crate::render::{self, Terminal, words};
 use crate::settings::{
@@ -60,7 +64,7 @@ pub(crate) struct RunArgs {
     model: Option<String>,
 
     /// The maximum cost of the build, such as 5 or $5
-    #[arg(long, value_name = "MONEY", value_parser = parse_money)]
+    #[arg(long, value_name = "MONEY", value_parser = parse_cost_limit)]
     max_cost: Option<Money>,
 
     /// Work in your own working tree, which must be clean
@@ -216,7 +220,14 @@ pub(crate) fn resume(args: &ResumeArgs, context: CommandContext<'_>) -> Result<E
     let store = project.open_store()?;
     project::create_runtime()?.block_on(async {
         own_tree::tick_after_kill(&project).await?;
+        let jobs_continue = resume_jobs(&project, &store).await?;
+        if jobs_continue {
+            terminal.write_line("The jobs are no longer paused.")?;
+        }
         let open = load_open_builds(&project, &store).await?;
+        if jobs_continue && open.is_empty() {
+            return Ok(Exit::Done);
+        }
         let options = load_options(&project, &store, &open).await?;
         let resolved = load_with_options(project.root(), &options, config)?;
         let project = project.with_settings(resolved.clone());
@@ -224,6 +235,17 @@ pub(crate) fn resume(args: &ResumeArgs, context: CommandContext<'_>) -> Result<E
         let work = RunWork { project: &project, workers: &workers, follow: &args.follow, terminal };
         work.carry_out(None).await
     })
+}
+
+/// Ends a pause of all jobs; returns whether there was one.
+async fn resume_jobs(project: &LocalProject, store: &Arc<dyn Store>) -> Result<bool, CliError> {
+    let builds = store.load_builds(project.name()).await?;
+    let is_paused = |row: &&BuildRow| {
+        row.standing && matches!(row.state, BuildState::Paused { cause: PauseCause::Person })
+    };
+    let Some(build) = builds.iter().find(is_paused).map(|row| row.id) else { return Ok(false) };
+    project::submit_command(project, store, "resume", Command::Resume { build }).await?;
+    Ok(true)
 }
 
 #[derive(Serialize)]

@@ -89,11 +89,12 @@ impl BuildStatusRow {
     /// unfinished without a process.
     fn needs_resume(&self) -> bool {
         let Self { build, is_at_work, rows } = self;
-        if build.standing || is_reported_only(build, rows.first()) {
+        if is_reported_only(build, rows.first()) {
             return false;
         }
         match build.state {
             BuildState::Paused { cause } => cause == PauseCause::Person,
+            _ if build.standing => false,
             BuildState::Running | BuildState::Sleeping { .. } => !is_at_work,
             _ => false,
         }

@@ -109,7 +109,12 @@ impl StatusPage<'_> {
             writeln!(out, "  {DIM}{}{DIM:#}", wrap_text(&line, 2, self.width))?;
         }
         if standing.needs_resume() {
-            writeln!(out, "  {DIM}`unstuck resume` continues it.{DIM:#}")?;
+            let line = if row.standing {
+                "All jobs are paused; `unstuck resume` continues them."
+            } else {
+                "`unstuck resume` continues it."
+            };
+            writeln!(out, "  {DIM}{line}{DIM:#}")?;
         }
         Ok(())
     }

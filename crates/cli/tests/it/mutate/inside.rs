@@ -52,6 +52,21 @@ fn a_charge_whose_line_was_dropped_is_made_once_and_asked_about() {
     assert_eq!(stage.question().kind, QuestionKind::Happened);
 }
 
+// B18: a script that ends each time before its action is known not to have happened never gets it done.
+#[test]
+fn a_script_that_never_waits_for_its_action_is_asked_about() {
+    let stage = Project::new();
+    let script = "unstuck mutate --key pay --probe 'exit 1' --settle 1s --max-wait 0 -- \
+                  sh -c 'echo x >>sent; exit 5' || exit 9";
+    let said = stage.run_exec(&["--name", "pay", "--max-wait", "0"], script).exits(3).err();
+    assert!(stage.wrote("sent").lines().count() <= 3);
+    assert!(
+        said.contains("ended again before it was known") || said.contains("did not happen"),
+        "{said}"
+    );
+    assert!(!said.contains("tried to repair"), "{said}");
+}
+
 #[test]
 fn the_other_side_can_recognise_the_same_action() {
     let stage = Project::new();

@@ -190,6 +190,33 @@ fn what_waits_says_so_and_gives_up_in_time() {
     assert_eq!((again.status.code(), again.out().as_str()), (Some(0), "back\n"));
 }
 
+// B18: what is still being looked up is given up in time too, and is nothing that was not run.
+#[test]
+fn an_action_that_settles_is_given_up_in_time() {
+    let stage = Project::new();
+    let options = ["--key", "k", "--probe", "exit 1", "--settle", "1h", "--max-wait", "1s"];
+    let ran = run(&stage, &options, "echo x >>sent; exit 5").exits(75);
+    let said = ran.err();
+    assert!(said.contains("may have happened or not"), "{said}");
+    assert!(said.contains("its probe is checking"), "{said}");
+    assert_eq!(stage.wrote("sent"), "x\n");
+}
+
+// B18: a job whose outcome a person has told is over with the next call.
+#[test]
+fn an_answered_action_is_done_when_its_command_runs_again() {
+    let stage = Project::new();
+    let script = "echo x >>sent; exit 5";
+    run(&stage, &["--key", "k"], script).exits(120);
+    let answer = stage.unstuck(&["inbox", "answer", "0", "it_happened"]).output().unwrap();
+    assert!(answer.status.success(), "{answer:?}");
+    run(&stage, &["--key", "k"], script).exits(0);
+    let status = stage.unstuck(&["status", "--json"]).output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!(status["builds"][0]["done"], 1, "{status}");
+    assert_eq!(stage.wrote("sent"), "x\n");
+}
+
 #[test]
 fn an_action_that_waits_for_paused_jobs_says_how_to_let_it_go_on() {
     let stage = Project::new();
@@ -199,4 +226,10 @@ fn an_action_that_waits_for_paused_jobs_says_how_to_let_it_go_on() {
     assert_eq!((ran.status.code(), stage.wrote("sent").as_str()), (Some(4), ""));
     let said = ran.err();
     assert!(said.contains("`unstuck resume` continues them"), "{said}");
+    let status = stage.unstuck(&["status"]).output().unwrap().exits(0).out();
+    assert!(status.contains("All jobs are paused; `unstuck resume` continues them."), "{status}");
+    let resumed = stage.unstuck(&["resume"]).output().unwrap().exits(0).out();
+    assert!(resumed.contains("The jobs are no longer paused."), "{resumed}");
+    run(&stage, &["--key", "k"], "echo x >>sent").exits(0);
+    assert_eq!(stage.wrote("sent"), "x\n");
 }

@@ -16,7 +16,8 @@ use crate::engine::run::{Next, Phase, Status, Step};
 use crate::engine::task::{SkipReason, Task, TaskState};
 use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Class, Code, Fault, Files, Work};
+use crate::fault::{Class, Code, Fault, Files, Missing, UNDONE_ACTION, Work};
+use crate::text::{VALUE_CHARS_MAX, number_word, quote_words};
 
 /// Moves the run to `step`. If its build is paused, the run pauses before the step; if the build
 /// has ended, the run is cancelled.
@@ -247,8 +248,11 @@ fn continue_after_reconciling(turn: &mut Transition<'_>, id: TaskId) {
     // A script that ended while the outcome of its action was unknown need not be broken: it runs
     // again and receives the outcome that is known now.
     let is_script = work == Work::Job && run.is_some_and(|run| run.step == Step::Execute);
+    let undone = find_undone_action(turn, task).filter(|_| is_script);
     let fault = task.unsettled.clone();
     let fault = fault.filter(|fault| !(is_script && fault.class() == Class::CodeError));
+    let is_undone = fault.is_none() && undone.is_some();
+    let fault = fault.or_else(|| undone.map(|action| undone_fault(&task.spec.name, &action)));
     let next = if work == Work::Job { position_after_script(turn, task) } else { task.next };
     let build = task.build;
     let run = run.map(|run| run.id);
@@ -260,7 +264,12 @@ fn continue_after_reconciling(turn: &mut Transition<'_>, id: TaskId) {
         return;
     }
     match (fault, run) {
-        (Some(fault), Some(run)) => react_and_move(turn, run, &fault),
+        (Some(fault), Some(run)) => {
+            if is_undone {
+                record_fault(turn, run, &fault, None, true);
+            }
+            react_and_move(turn, run, &fault);
+        }
         (_, run) => {
             turn.emit_with_reason(
                 Event::TaskReady { task: id, run, next },
@@ -268,6 +277,30 @@ fn continue_after_reconciling(turn: &mut Transition<'_>, id: TaskId) {
             );
         }
     }
+}
+
+/// Number of executions of a script after which an action that did not happen is asked about.
+const UNDONE_MAX: u32 = 3;
+
+/// Returns the key of an action that has not happened, if the script was run so often.
+fn find_undone_action(turn: &Transition<'_>, task: &Task) -> Option<String> {
+    let mut actions = task.ledger.iter().filter_map(|id| turn.state.mutation(*id));
+    let undone = actions.find(|mutation| mutation.state == MutationState::NotApplied);
+    undone.filter(|_| task.executions >= UNDONE_MAX).map(|mutation| mutation.spec.key.clone())
+}
+
+fn undone_fault(script: &str, key: &str) -> Arc<Fault> {
+    let quote = |words: &str| quote_words(words, VALUE_CHARS_MAX).unwrap_or_default();
+    let times = number_word(UNDONE_MAX);
+    let cause = format!(
+        "{} has run {times} times, and ended again before it was known whether its action {} had happened. It \
+         had not. Let the script wait for it: `--max-wait` of `unstuck mutate` has to be longer than `--settle`.",
+        quote(script),
+        quote(key)
+    );
+    let missing = Missing { what: key.to_owned() };
+    let message = format!("the action {key:?} did not happen");
+    Arc::new(Fault::precondition_missing(UNDONE_ACTION, message, missing).with_cause(cause))
 }
 
 /// Returns the place where a job continues whose script ended while an action was open.

@@ -33,6 +33,27 @@ const AHEAD_OF_FALLBACK: i32 = UNIT * 2 / 5;
 /// Minimum lead over that of a rule that matched words.
 const AHEAD_OF_WORDS: i32 = UNIT * 3 / 5;
 
+/// Word parts without one of which a text is not about the category: the model gives weight to words such as
+/// "full" and "refused", which other things are too.
+const SUBJECTS: [(Code, &[&[u8]]); 2] = [
+    (
+        Code::ToolRateLimit,
+        &[
+            b"limit", b"quota", b"rate", b"many", b"throttl", b"credit", b"plan", b"usage",
+            b"exceed", b"budget", b"billing", b"balance", b"402", b"429", b"slow", b"quick",
+            b"fast", b"subscri", b"tier", b"exhaust", b"allow", b"capacity", b"trial", b"upgrade",
+            b"used", b"busy",
+        ],
+    ),
+    (
+        Code::EnvDiskFull,
+        &[
+            b"disk", b"space", b"storage", b"volume", b"device", b"quota", b"inode", b"filesystem",
+            b"file system", b"partition", b"drive", b"bytes", b"mb", b"gb", b"gib", b"mib",
+        ],
+    ),
+];
+
 /// Minimum score of a category.
 const SURE: i32 = 0;
 
@@ -78,11 +99,18 @@ pub(super) fn apply_model(diagnosis: &Diagnosis<'_>, verdict: RuleVerdict) -> Ru
     let of_model = (0..CATEGORIES.len()).max_by_key(|category| scores[*category]);
     let (Some(said), Some(best)) = (of_rules, of_model) else { return verdict };
     let code = CATEGORIES[best][0];
-    let sure = scores[best] >= SURE && scores[best] > scores[said] + ahead;
+    let sure = scores[best] >= SURE && scores[best] > scores[said] + ahead && is_about(code, text);
     if sure && !(ahead == AHEAD_OF_WORDS && is_put_off(verdict.code, code)) {
         return RuleVerdict { code, rule: LEARNED };
     }
     verdict
+}
+
+/// Returns whether a text has a word about the subject of a category.
+fn is_about(code: Code, text: &[u8]) -> bool {
+    let Some((_, parts)) = SUBJECTS.iter().find(|(of, _)| *of == code) else { return true };
+    let text = text.to_ascii_lowercase();
+    parts.iter().any(|part| memchr::memmem::find(&text, part).is_some())
 }
 
 /// Returns whether the model would have a fault retried without a person that the rules assign to a person.
@@ -248,6 +276,16 @@ mod tests {
         assert_eq!(required_lead("said.git-lock"), None);
         let output = b"the account of this frob has been put on hold, sign in anew";
         assert!(classify_with(output, RuleSet::ValidationOutput).is_none());
+    }
+
+    #[test]
+    fn what_is_full_or_refused_need_not_be_a_disk_or_a_plan() {
+        for output in
+            ["error: mailbox full", "error: queue is full", "error: payment declined by the bank"]
+        {
+            let code = classify_output(output.as_bytes()).code;
+            assert!(!matches!(code, Code::EnvDiskFull | Code::ToolRateLimit), "{output}: {code:?}");
+        }
     }
 
     #[test]

@@ -143,6 +143,7 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
         b"flag ",
     ];
     const ADVICE_BYTES_MAX: usize = 24;
+    const ENDS: &[&[u8]] = &[b"retry in ", b"retry after", b"retry-after", b"try again in "];
     if rule == "phrase.registry" {
         // A package that is missing from the registry is not a failure of the registry.
         return prose[..found.start()].ends_with(b"in the ");
@@ -155,6 +156,11 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
     if rule == "phrase.quota" {
         // `subscription id 'x'` names an account, not its plan.
         let after = &prose[found.end()..];
+        // A limit that ends soon is no plan that is used up.
+        let is_rate = prose[..found.end()].ends_with(b"limit exceeded");
+        if is_rate && ENDS.iter().any(|words| memchr::memmem::find(after, words).is_some()) {
+            return true;
+        }
         return prose[..found.end()].ends_with(b"subscription")
             && (after.starts_with(b" id") || after.starts_with(b" of '"));
     }

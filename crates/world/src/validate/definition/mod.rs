@@ -9,14 +9,16 @@
 mod referenced;
 mod tables;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::commands::{base_name, list_programs};
-use referenced::{Makefile, find_loaded_by_command, find_loaded_by_settings, is_runner_settings};
+use referenced::{
+    Makefile, find_extended, find_loaded_by_command, find_loaded_by_settings, is_runner_settings,
+};
 use tables::{
     CHECKING, CHECKING_WHOLE, FILES, FOLLOWED_BYTES_MAX, FOLLOWED_MAX, GO_FOLDERS_MAX,
     INTERPRETERS, MANAGERS, RECIPES, RUNNERS, STANDARD_MODULES, TOOL_FOLDERS,
@@ -72,8 +74,57 @@ fn is_project_tool(file: &Path) -> bool {
 }
 
 /// Returns the files that commands run or are configured by, and all command lines on the way: the
-/// commands themselves, and those of the scripts and recipes that they run.
+/// commands themselves, and those of the scripts and recipes that they run, also in the folders that they go to.
 fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
+    let (mut found, mut lines) = follow_in_folder(root, commands);
+    for (folder, line) in list_lines_of_folders(root, &lines) {
+        let (files, inside) = follow_in_folder(&root.join(&folder), &[line]);
+        found.extend(files.into_iter().map(|file| folder.join(file)));
+        lines.extend(inside);
+    }
+    (found, lines)
+}
+
+/// Returns the lines that go to a folder of the project, without the options for that: `cd web && npm test`,
+/// `make -C web test`, `npm --prefix web test`.
+fn list_lines_of_folders(root: &Path, lines: &[String]) -> Vec<(PathBuf, String)> {
+    const GOING: [&str; 8] =
+        ["cd", "pushd", "-C", "--prefix", "--cwd", "--dir", "--directory", "--chdir"];
+    let is_inside = |folder: &Path| {
+        folder.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+            && folder.components().any(|part| matches!(part, Component::Normal(_)))
+            && root.join(folder).is_dir()
+    };
+    let mut found = Vec::new();
+    for line in lines {
+        let mut folders = Vec::new();
+        let mut rest: Vec<&str> = Vec::new();
+        let mut words = line.split_whitespace();
+        while let Some(word) = words.next() {
+            let bare = word.trim_start_matches(['(', '{', '@']);
+            let (option, value) = bare.split_once('=').unwrap_or((bare, ""));
+            if GOING.contains(&bare) {
+                folders.extend(words.next());
+            } else if GOING.contains(&option) && !value.is_empty() {
+                folders.push(value);
+            } else {
+                rest.push(word);
+            }
+        }
+        let rest = rest.join(" ");
+        let rest = rest.trim_start_matches(['&', ';', ' ']);
+        for folder in folders {
+            let folder = folder.trim_matches(['"', '\'', ';', ')', '&']).trim_end_matches('/');
+            let folder = Path::new(folder.trim_start_matches("./"));
+            if is_inside(folder) {
+                found.push((folder.to_owned(), rest.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn follow_in_folder(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let mut found = BTreeSet::new();
     let mut lines = Vec::new();
     let mut commands: Vec<ShellLine> =
@@ -102,6 +153,7 @@ fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<
             if path.is_file() && found.insert(file.clone()) && followed < FOLLOWED_MAX {
                 followed += 1;
                 found.extend(find_loaded_files(root, &file));
+                found.extend(find_limits_beside(root, &file));
                 let inside = read_commands(&path).into_iter();
                 commands.extend(inside.map(|line| ShellLine::from_file(line, &file)));
             }
@@ -115,11 +167,38 @@ fn follow_commands(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<
 /// so.
 fn find_loaded_files(root: &Path, settings: &Path) -> Vec<PathBuf> {
     let name = settings.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if !is_runner_settings(name) {
+    let extends = name.starts_with("tsconfig") || name.starts_with(".eslintrc");
+    if !is_runner_settings(name) && !extends {
         return Vec::new();
     }
     let text = fs::read_to_string(root.join(settings)).unwrap_or_default();
+    if extends {
+        let base = find_extended(&text).into_iter();
+        let base = base.map(|file| settings.parent().unwrap_or(Path::new("")).join(file));
+        return base.filter(|file| root.join(file).is_file()).collect();
+    }
     find_loaded_by_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
+}
+
+/// Returns the data files beside a tool of the project that its text names: the limits and lists by which it
+/// judges.
+fn find_limits_beside(root: &Path, tool: &Path) -> Vec<PathBuf> {
+    const DATA: [&str; 8] = ["json", "yml", "yaml", "toml", "ini", "cfg", "txt", "list"];
+    let path = root.join(tool);
+    let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= FOLLOWED_BYTES_MAX);
+    let Some(folder) = tool.parent().filter(|_| is_project_tool(tool) && is_small) else {
+        return Vec::new();
+    };
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let names: BTreeSet<&str> =
+        text.split(|c| !is_part(c)).filter_map(|word| word.rsplit('/').next()).collect();
+    let is_data = |name: &&str| {
+        let end = Path::new(name).extension().and_then(|end| end.to_str());
+        end.is_some_and(|end| DATA.contains(&end))
+    };
+    let files = names.into_iter().filter(is_data).map(|name| folder.join(name));
+    files.filter(|file| root.join(file).is_file()).collect()
 }
 
 /// Returns the files that the runners' settings in a manifest name to be loaded before the tests.
@@ -180,8 +259,20 @@ impl MissingDefinitions {
     /// Finds the missing files for commands that run in the project at `root`, and for the scripts
     /// that those run in turn.
     pub fn find(root: &Path, commands: &[String]) -> Self {
+        let mut found = Self::find_in_folder(root, commands);
+        let (_, lines) = follow_in_folder(root, commands);
+        for (folder, line) in list_lines_of_folders(root, &lines) {
+            let inside = Self::find_in_folder(&root.join(&folder), &[line]);
+            let place = |files: Vec<PathBuf>| files.into_iter().map(|file| folder.join(file));
+            found.replacing.extend(place(inside.replacing));
+            found.additional.extend(place(inside.additional));
+        }
+        found
+    }
+
+    fn find_in_folder(root: &Path, commands: &[String]) -> Self {
         let mut found = Self::default();
-        let (_, lines) = follow_commands(root, commands);
+        let (_, lines) = follow_in_folder(root, commands);
         let kinds: BTreeSet<_> = lines.iter().flat_map(|line| find_file_kinds(line)).collect();
         for kind in kinds {
             let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -367,6 +458,26 @@ pub(super) fn find_scripts_run(commands: &[String]) -> Vec<(&'static str, String
     found
 }
 
+/// Returns the manifests whose scripts these commands run in the project at `root`, with the names of the
+/// scripts, and the files with the settings of tools.
+pub(super) fn list_compared_files(
+    root: &Path,
+    commands: &[String],
+) -> Vec<(PathBuf, Option<String>)> {
+    let mut places = vec![(PathBuf::new(), commands.to_vec())];
+    let lines = follow_in_folder(root, commands).1;
+    places.extend(
+        list_lines_of_folders(root, &lines).into_iter().map(|(folder, line)| (folder, vec![line])),
+    );
+    let mut compared = Vec::new();
+    for (folder, commands) in places {
+        let scripts = find_scripts_run(&commands).into_iter();
+        compared.extend(scripts.map(|(file, script)| (folder.join(file), Some(script))));
+        compared.extend(SHARED_SETTINGS.map(|file| (folder.join(file), None)));
+    }
+    compared
+}
+
 /// Returns whether a manifest defines a script, or one that it runs in turn, differently from its
 /// base.
 pub(super) fn scripts_differ(script: &str, base: &[u8], now: &[u8]) -> bool {
@@ -397,9 +508,99 @@ pub(super) fn scripts_differ(script: &str, base: &[u8], now: &[u8]) -> bool {
     false
 }
 
+/// Files with the settings of many tools, beside what the project is.
+const SHARED_SETTINGS: [&str; 3] = ["pyproject.toml", "setup.cfg", "package.json"];
+/// Keys of `package.json` with the settings of a tool, each with its program.
+const PACKAGE_SETTINGS: [(&str, &str); 8] = [
+    ("eslintConfig", "eslint"),
+    ("eslintIgnore", "eslint"),
+    ("prettier", "prettier"),
+    ("stylelint", "stylelint"),
+    ("nyc", "nyc"),
+    ("c8", "c8"),
+    ("xo", "xo"),
+    ("commitlint", "commitlint"),
+];
+
+/// Returns whether such a file has other settings than its base for a tool that one of these commands names.
+pub(super) fn tool_settings_differ(
+    file: &Path,
+    lines: &[String],
+    (base, now): (&[u8], &[u8]),
+) -> bool {
+    let base = read_tool_settings(file, base);
+    let now = read_tool_settings(file, now);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let named: BTreeSet<&str> = lines.iter().flat_map(|line| line.split(|c| !is_part(c))).collect();
+    let tools: BTreeSet<&String> = base.keys().chain(now.keys()).collect();
+    tools.into_iter().any(|tool| named.contains(tool.as_str()) && base.get(tool) != now.get(tool))
+}
+
+/// Reads the settings of each tool: the tables below `[tool]`, or the sections of a file in the older form.
+fn read_tool_settings(file: &Path, bytes: &[u8]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    if ending == Some("toml") {
+        let settings = text.parse::<toml::Table>().unwrap_or_default();
+        let tools = settings.get("tool").and_then(toml::Value::as_table).into_iter().flatten();
+        return tools.map(|(name, table)| (name.clone(), table.to_string())).collect();
+    }
+    if ending == Some("json") {
+        let manifest: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let text = |key: &str| manifest.get(key).map(Value::to_string).unwrap_or_default();
+        let mut tools: BTreeMap<String, String> = BTreeMap::new();
+        for (key, tool) in PACKAGE_SETTINGS {
+            tools.entry(tool.to_owned()).or_default().push_str(&text(key));
+        }
+        return tools;
+    }
+    let mut sections: BTreeMap<String, String> = BTreeMap::new();
+    let mut tool = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            let name = name.strip_prefix("tool:").unwrap_or(name);
+            name.split([':', '-', '.']).next().unwrap_or_default().clone_into(&mut tool);
+        }
+        let section = sections.entry(tool.clone()).or_default();
+        section.push_str(line.trim_end());
+        section.push('\n');
+    }
+    sections
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // B2: a dependency is work, and a setting of the tool that judges it is none
+    #[test]
+    fn only_the_settings_of_a_named_tool_differ() {
+        let lines =
+            ["make lint".to_owned(), "ruff check .".to_owned(), "python3 -m flake8".to_owned()];
+        let differ = |base: &str, now: &str| {
+            let file = if base.contains("[flake8]") { "setup.cfg" } else { "pyproject.toml" };
+            tool_settings_differ(Path::new(file), &lines, (base.as_bytes(), now.as_bytes()))
+        };
+        let base =
+            "[project]\nname = \"x\"\n[tool.ruff]\nline-length = 80\n[tool.mypy]\nstrict = true\n";
+        assert!(differ(base, &base.replace("80", "800")));
+        assert!(differ("[project]\nname = \"x\"\n", base));
+        assert!(!differ(base, &base.replace("true", "false")), "no check runs mypy");
+        assert!(!differ(base, &base.replace("\"x\"", "\"y\"")));
+        let base = "[metadata]\nname = x\n\n[flake8]\nmax-line-length = 80\n";
+        assert!(differ(base, &base.replace("80", "800")));
+        assert!(!differ(base, &base.replace("name = x", "name = y")));
+        let package = |now: &str| {
+            let base = r#"{"name": "x", "eslintConfig": {"rules": {}}}"#;
+            tool_settings_differ(
+                Path::new("package.json"),
+                &["eslint .".to_owned()],
+                (base.as_bytes(), now.as_bytes()),
+            )
+        };
+        assert!(package(r#"{"name": "x", "eslintConfig": {"rules": {"x": 0}}}"#));
+        assert!(!package(r#"{"name": "y", "prettier": {}, "eslintConfig": {"rules": {}}}"#));
+    }
 
     fn write_in(folder: &Path, file: &str, text: &str) {
         let path = folder.join(file);
@@ -455,6 +656,61 @@ mod tests {
         let all = paths(&["Makefile", "check_it.py", "ci/test.sh", "ci/verify"]);
         assert_eq!(found("make test"), all);
         assert_eq!(found("npm test"), paths(&["run-spec.js"]));
+    }
+
+    // B15: a check of a package lies in the package's folder
+    #[test]
+    fn a_check_in_a_folder_is_defined_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write_in(root, "web/Makefile", "test:\n\tsh check.sh\n");
+        write_in(root, "web/check.sh", "true\n");
+        write_in(root, "Makefile", "all:\n\t$(MAKE) -C web test\n\tcd web && npm test\n");
+        let paths = |files: &[&str]| files.iter().map(PathBuf::from).collect::<Vec<_>>();
+        for line in [
+            "cd web && make test", "make -C web test", "(cd ./web/; make test)",
+            "pushd web && make test",
+        ] {
+            let found = find_defining_files(root, &[line.to_owned()]);
+            let found: Vec<_> = found.into_iter().filter(|file| file.starts_with("web")).collect();
+            assert_eq!(found, paths(&["web/Makefile", "web/check.sh"]), "{line}");
+        }
+        let script = |line: &str| {
+            let compared = list_compared_files(root, &[line.to_owned()]);
+            compared.contains(&(PathBuf::from("web/package.json"), Some("test".to_owned())))
+        };
+        for line in [
+            "npm --prefix web test", "npm --prefix=web test", "yarn --cwd web test",
+            "pnpm -C web test", "make all",
+        ] {
+            assert!(script(line), "{line}");
+        }
+        let missing = MissingDefinitions::find(root, &["make -C web test".to_owned()]);
+        assert!(missing.replacing.contains(&PathBuf::from("web/GNUmakefile")), "{missing:?}");
+        assert!(!script("cd ../web && npm test"));
+    }
+
+    #[test]
+    fn the_limits_of_a_tool_count_and_what_it_reads_elsewhere_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write_in(
+            root,
+            "tools/check.py",
+            "json.load(open('tools/limits.json')); open('prices.json')\n",
+        );
+        for file in ["tools/limits.json", "tools/other.json", "prices.json"] {
+            write_in(root, file, "{}");
+        }
+        let found = find_defining_files(root, &["python3 tools/check.py".to_owned()]);
+        assert_eq!(found, [PathBuf::from("tools/check.py"), PathBuf::from("tools/limits.json")]);
+        write_in(root, ".prettierrc.json", "{}");
+        write_in(root, "tsconfig.json", "{ // strict\n \"extends\": \"./tsconfig.base\" }");
+        write_in(root, "tsconfig.base.json", "{}");
+        let found = find_defining_files(root, &["npx tsc --noEmit".to_owned()]);
+        assert_eq!(found, [PathBuf::from("tsconfig.base.json"), PathBuf::from("tsconfig.json")]);
+        let found = find_defining_files(root, &["npx prettier --check .".to_owned()]);
+        assert_eq!(found, [PathBuf::from(".prettierrc.json")]);
     }
 
     #[test]

@@ -64,6 +64,22 @@ pub(super) fn find_loaded_by_settings(text: &str) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the files that settings in JSON, with or without comments, extend, relative to their own folder.
+pub(super) fn find_extended(text: &str) -> Vec<PathBuf> {
+    let Some((_, rest)) = text.split_once("\"extends\"") else { return Vec::new() };
+    let value = rest.trim_start().strip_prefix(':').unwrap_or_default().trim_start();
+    let value = match value.strip_prefix('[') {
+        Some(list) => list.split(']').next().unwrap_or_default(),
+        None => value.split([',', '}', '\n']).next().unwrap_or_default(),
+    };
+    let names = value.split('"').filter_map(|name| name.strip_prefix("./"));
+    let json = |name: &str| match Path::new(name).extension().and_then(|end| end.to_str()) {
+        Some("json") => PathBuf::from(name),
+        _ => PathBuf::from(format!("{name}.json")),
+    };
+    names.map(json).collect()
+}
+
 /// Returns the text of one value: a list up to its end, a line, or the items below it.
 fn cut_value(text: &str) -> &str {
     if text.starts_with('[') {

@@ -13,9 +13,13 @@ fn what_was_pushed_can_be_looked_up_and_nothing_is_forced() {
     repo.git(["init", "-q", "--bare", &remote]);
     let (git, first, name) = (git(&repo), repo.oid("HEAD"), "refs/heads/unstuck/b1");
     assert_eq!(block_on(git.query_remote_ref(&remote, name)).unwrap(), None);
+    repo.git(["config", "push.followTags", "true"]);
+    repo.git(["tag", "-a", "private", "-m", "not yet public"]);
     block_on(git.push_commit(&remote, &first, name)).unwrap();
     block_on(git.push_commit(&remote, &first, name)).unwrap();
     assert_eq!(block_on(git.query_remote_ref(&remote, name)).unwrap(), Some(first));
+    let tag = block_on(git.query_remote_ref(&remote, "refs/tags/private")).unwrap();
+    assert_eq!(tag, None, "tags of the person are no part of the work");
 
     repo.git(["commit", "-q", "--amend", "-m", "another first"]);
     let refused = block_on(git.push_commit(&remote, &repo.oid("HEAD"), name)).unwrap_err();

@@ -178,6 +178,12 @@ fn the_hook_before_a_push_may_refuse_it() {
         (refused.code(), refused.source.as_str()),
         (Code::ValidationPrePush, "hook:pre-push")
     );
+    // B15: another attempt of an agent changes nothing about its surroundings.
+    write_program(&hook, "echo 'curl: (6) Could not resolve host: proof.example' >&2; exit 1");
+    let refused = ask("there").unwrap_err();
+    assert_eq!(refused.code(), Code::PreconditionMissing);
+    let cause = refused.cause.unwrap();
+    assert!(cause.contains("pre-push hook") && cause.contains("Could not resolve host"), "{cause}");
     let nowhere = stage.repo.beside("nowhere").display().to_string();
     assert_eq!(ask(&nowhere).unwrap_err().code(), Code::GitPushFailed);
 }

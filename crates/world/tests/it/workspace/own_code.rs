@@ -92,6 +92,34 @@ fn work_that_was_left_on_a_branch_is_told() {
     }
 }
 
+// B32: commits from before the work are no part of what an agent may drop unseen
+#[test]
+fn commits_that_the_work_takes_back_are_found() {
+    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n")]);
+    stage.repo.write("a", "2\n");
+    let first = stage.repo.commit("Raise a");
+    let stage = Stage { first, ..stage };
+    let workspace = stage.fresh();
+    let work = |script: &str| {
+        let mut agent = Command::new("sh");
+        agent.current_dir(workspace.directory()).args(["-c", script]);
+        for (name, value) in block_on(workspace.build_agent_environment(RunId(1))).unwrap() {
+            agent.env(name, value.unwrap());
+        }
+        assert!(agent.status().unwrap().success(), "{script}");
+        block_on(workspace.restore_repository(RunId(1))).unwrap();
+        block_on(workspace.find_undone_commits()).unwrap()
+    };
+    assert_eq!(work("echo 2 > b && git commit -qam mine"), None);
+    let undone = work("git reset -q --hard HEAD~2").unwrap();
+    assert_eq!(undone.to_sentence(), "The work takes back the commit “Raise a” in a.");
+    let fault = undone.to_fault();
+    let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault:?}") };
+    let cure = context.output.split("bring them back: ").nth(1).unwrap();
+    assert_eq!(work(cure), None);
+    assert_eq!(text(&workspace, "a"), "2\n");
+}
+
 // B32: whichever branch it stays on, what is in the worktree is the work
 #[test]
 fn work_on_another_branch_that_is_checked_out_counts() {

@@ -91,6 +91,9 @@ pub fn find_missing_of_script(name: &str, exit: i32, output: &[u8]) -> Option<St
     if exit == NOT_FOUND {
         return lines.find_map(parse_not_found);
     }
+    if let Some(program) = text.lines().find_map(parse_hook_program) {
+        return Some(program);
+    }
     // With another code the script may have gone on, unless these are its last words.
     let last = lines.next()?;
     let is_own =
@@ -113,6 +116,13 @@ pub fn find_missing_import(output: &[u8]) -> Option<String> {
 fn parse_framework(line: &str) -> Option<String> {
     let (program, rest) = line.strip_prefix('`')?.split_once("` not found.")?;
     rest.trim_start().starts_with("Did you forget").then(|| plain_program(program)).flatten()
+}
+
+/// Parses what the hooks of Git LFS say when their program is not there: `… but 'git-lfs' was not found on your
+/// path. …`.
+fn parse_hook_program(line: &str) -> Option<String> {
+    let (before, _) = line.split_once(" was not found on your path")?;
+    plain_program(before.rsplit(' ').next()?)
 }
 
 fn find_signal(exit: i32) -> Option<i32> {
@@ -325,6 +335,30 @@ mod tests {
         }
     }
 
+    // B34: on whichever stream the script of checks names what failed
+    #[test]
+    fn a_script_of_checks_may_name_the_script_that_lacks_a_program() {
+        for output in [
+            "checks/a.sh: 1: shfmt: not found\nFAIL checks/a.sh\nmake: *** [test] Error 1\n",
+            "FAIL checks/a.sh\nchecks/a.sh: 1: shfmt: not found\nmake: *** [test] Error 1\n",
+        ] {
+            assert_eq!(found(output), Some(CheckStop::Program("shfmt".to_owned())), "{output}");
+        }
+        let goes_on = "checks/a.sh: 1: shfmt: not found\nexpected 3, got 4\nFAIL checks/a.sh\n";
+        assert_eq!(found(goes_on), None);
+    }
+
+    // B34: only the last word of a traceback is the cause
+    #[test]
+    fn a_script_may_lack_a_module() {
+        let find = |output: &str| find_missing_import(output.as_bytes());
+        let missing = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    \
+                       import shop.cart\nModuleNotFoundError: No module named 'shop.cart'\n";
+        assert_eq!(find(missing).as_deref(), Some("shop.cart"));
+        assert_eq!(find("/usr/bin/python3: No module named pytest\n").as_deref(), Some("pytest"));
+        assert_eq!(find("ModuleNotFoundError: No module named 'x'\nwent on without it\n"), None);
+    }
+
     #[test]
     fn a_script_ends_without_a_program_if_its_last_words_say_so() {
         let found =
@@ -339,6 +373,12 @@ mod tests {
                 Some("lint-staged"),
             ),
             (1, ".git/hooks/pre-commit: 2: prettier: not found\n", Some("prettier")),
+            (
+                2,
+                "This repository is configured for Git LFS but 'git-lfs' was not found on your path. If you \
+                 no longer wish to use Git LFS, remove this hook.\n",
+                Some("git-lfs"),
+            ),
             (1, "/w/hooks/pre-commit: line 2: ruff: command not found\n", Some("ruff")),
             (
                 2,

@@ -23,7 +23,7 @@ pub(super) static RULES: &[PhraseRule] = &[
         phrases: &[
             "throttled", "request was throttled", "throttling", "rate limited", "rate limiting",
             "api limit", "request limit", "request quota", "rate-limited", "rate limit",
-            "ratelimit", "slow down", "reduce your request rate", "rate exceeded",
+            "ratelimit", "ratelimited", "slow down", "reduce your request rate", "rate exceeded",
             "please retry after", "request rate is too high",
         ],
     },

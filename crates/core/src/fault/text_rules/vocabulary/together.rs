@@ -149,7 +149,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [NEEDS, SIZED, MORE] 2 without MEMORY;
         [UNLESS, SIZED, LEFT] 2 without MEMORY;
         [ALLOCATES, DISK] 4;
-        [DISK | SPACE, FULL] 4 without INNER | RATE;
+        [DISK | SPACE, FULL] 4 without INNER | RATE | CONNECTS;
     }
     "words.memory" => ToolCrash {
         [LITTLE | ALLOCATES, MEMORY] 4;
