@@ -145,7 +145,8 @@ pub struct HookSources {
 
 impl Git {
     /// Returns the hooks of the working tree, which has them in `folder` unless the operator's
-    /// settings say otherwise.
+    /// settings say otherwise. A folder that git does not track, as the one of Husky, is only in the
+    /// operator's own working tree.
     pub async fn find_hooks(&self, folder: &Path) -> Result<HookSources, Fault> {
         let call = self.call(GitAction::Look).args(["config", "--null", "--type=path"]);
         let said = call.args(["--get-all", "core.hooksPath"]).run_expecting(&[0, 1]).await?.stdout;
@@ -153,7 +154,15 @@ impl Git {
         // The last one comes from the fixed settings, which keep these commands from running hooks.
         folders.pop();
         let folder = match folders.last() {
-            Some(named) => self.directory().join(OsString::from_vec(named.to_vec())),
+            Some(named) => {
+                let named = PathBuf::from(OsString::from_vec(named.to_vec()));
+                let here = self.directory().join(&named);
+                let checkout = folder.parent().and_then(Path::parent);
+                match checkout.map(|checkout| checkout.join(&named)) {
+                    Some(theirs) if !here.exists() && theirs.is_dir() => theirs,
+                    _ => here,
+                }
+            }
             None => folder.to_owned(),
         };
         let call =
