@@ -211,8 +211,18 @@ pub(super) fn plain_message(message: &str) -> String {
         Some("struct SpendingCap") => "a table, such as { money = \"$2.50\" }",
         _ => return message.to_owned(),
     };
-    format!("write {wanted}")
+    let value = message.split_once(": string \"");
+    match value.and_then(|(_, rest)| rest.split_once("\", expected ")) {
+        // A longer one may hold what nobody should read.
+        Some((value, _)) if value.chars().count() <= QUOTED_CHARS_MAX => {
+            format!("write {wanted}, instead of “{value}”")
+        }
+        _ => format!("write {wanted}"),
+    }
 }
+
+/// Maximum length of a wrong value that is quoted.
+const QUOTED_CHARS_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -221,11 +231,14 @@ mod tests {
     #[test]
     fn a_wrong_value_is_told_without_words_of_the_parser() {
         let said = [
-            ("invalid type: string \"two\", expected u32", "write a whole number, 0 or more"),
+            (
+                "invalid type: string \"two\", expected u32",
+                "write a whole number, 0 or more, instead of “two”",
+            ),
             ("invalid value: integer `-1`, expected u32", "write a whole number, 0 or more"),
             (
                 "invalid type: string \"$2\", expected struct SpendingCap",
-                "write a table, such as { money = \"$2.50\" }",
+                "write a table, such as { money = \"$2.50\" }, instead of “$2”",
             ),
             (
                 "invalid socket address syntax",

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use unstuck_core::fault::text_rules::CheckStop;
+use unstuck_core::fault::text_rules::{self, CheckStop};
 use unstuck_core::fault::{
     BROKEN_BASE, CheckStage, Code, Crash, Fault, KEPT_BASE, Kind, Missing, SLOW_BASE, Tool,
 };
@@ -93,8 +93,9 @@ async fn keep_red_check(
         }
         return Err(cannot_run_fault(command, fault));
     }
-    let login = find_login(&red.output).filter(|login| !wanted.mentions_word(login));
-    if let Some(login) = login.filter(|_| red.failures.tests.is_empty()) {
+    let asks = red.failures.tests.is_empty() && asks_for_login(&red);
+    let login = find_login(&red.output).filter(|login| asks && !wanted.mentions_word(login));
+    if let Some(login) = login {
         let message =
             format!("the check `{command}` cannot run here without a login\n{}", red.output);
         let what = format!("a login (`{login}`), which the check `{command}` asks for");
@@ -102,6 +103,12 @@ async fn keep_red_check(
     }
     let CheckFailure { exit, output, failures, tests_run, .. } = red;
     Ok(BaselineCheck { gate: check.gate, exit, output, failures, tests_run })
+}
+
+/// Returns whether a red check is one of a missing login, and not one that prints how to use a program.
+fn asks_for_login(red: &CheckFailure) -> bool {
+    let said = text_rules::classify_ended(red.output.as_bytes(), red.exit);
+    matches!(said.code, Code::AuthMissing | Code::AuthInvalid | Code::AuthExpired)
 }
 
 /// Returns the command with which the output of a check asks for a login.

@@ -98,6 +98,7 @@ fn commits_that_the_work_takes_back_are_found() {
     let stage = Stage::with(&[("a", "1\n"), ("b", "1\n")]);
     stage.repo.write("a", "2\n");
     let first = stage.repo.commit("Raise a");
+    stage.repo.git(["update-ref", "refs/heads/unstuck/b1", first.as_str()]);
     let stage = Stage { first, ..stage };
     let workspace = stage.fresh();
     let work = |script: &str| {
