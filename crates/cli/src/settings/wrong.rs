@@ -213,7 +213,7 @@ pub(super) fn plain_message(message: &str) -> String {
     };
     let value = message.split_once(": string \"");
     match value.and_then(|(_, rest)| rest.split_once("\", expected ")) {
-        // A longer one may hold what nobody should read.
+        // A longer one may contain a secret.
         Some((value, _)) if value.chars().count() <= QUOTED_CHARS_MAX => {
             format!("write {wanted}, instead of “{value}”")
         }

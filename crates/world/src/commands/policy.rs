@@ -8,7 +8,7 @@ use unstuck_core::fault::{Fault, Permission};
 use super::rule::{
     CommandRule, MUTATORS, find_destructive_reason, parse_blocked_rules, render_refusal,
 };
-use super::shell::{BUILT_IN, SimpleCommand, base_name, find_commands};
+use super::shell::{BUILT_IN, SimpleCommand, base_name, find_commands, runs_script_of_arguments};
 
 const SOURCE: &str = "commands";
 /// The rules, as they are written in the settings.
@@ -150,7 +150,10 @@ impl CommandPolicy {
     /// Returns whether there is a list of what may run, and the command is not on it.
     fn is_unlisted(&self, command: &SimpleCommand) -> bool {
         let Some(program) = command.words.first() else { return false };
-        let known = BUILT_IN.contains(&base_name(program)) || self.allowed.is_empty();
+        // The commands of `sh -c` are judged one by one; Codex runs each of its commands so.
+        let known = BUILT_IN.contains(&base_name(program))
+            || self.allowed.is_empty()
+            || runs_script_of_arguments(&command.words);
         !known && !self.allowed.iter().any(|rule| rule.covers_command(&command.words))
     }
 }
@@ -263,6 +266,10 @@ mod tests {
         for line in ["cargo run", "ls; curl x", "python3 -c 1"] {
             commands.check_line(line).unwrap_err();
         }
+        // Codex runs each command in a shell.
+        assert_eq!(commands.check_line("/bin/bash -lc 'git status'").unwrap(), None);
+        commands.check_line("/bin/bash -lc 'frobnicate'").unwrap_err();
+        commands.check_line("bash frobnicate.sh").unwrap_err();
         assert!(commands.check_line("git push").unwrap().is_some(), "allowing git allows no push");
     }
 }

@@ -396,6 +396,13 @@ fn find_started(words: &[String]) -> Vec<SimpleCommand> {
     }
 }
 
+/// Returns whether a command is a shell that runs the script in its arguments.
+pub(super) fn runs_script_of_arguments(words: &[String]) -> bool {
+    words.split_first().is_some_and(|(program, arguments)| {
+        SHELLS.contains(&base_name(program)) && find_shell_script(arguments).is_some()
+    })
+}
+
 /// Returns the commands of `sh -c`: the word after the options that hold a `c`.
 fn find_shell_script(arguments: &[String]) -> Option<&str> {
     let at = arguments

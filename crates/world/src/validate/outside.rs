@@ -1,5 +1,5 @@
 //! Red checks whose output speaks of a login, a limit or another tool, and not of the project. Tests may
-//! print the same, so whether they are what they seem has to be confirmed where nobody has worked.
+//! print the same, so a checkout without the work has to confirm that they are what they seem.
 
 use unstuck_core::fault::text_rules::{self, OutputClassification};
 use unstuck_core::fault::{Class, Code, Fault, Kind};
