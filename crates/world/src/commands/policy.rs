@@ -270,6 +270,7 @@ mod tests {
         assert_eq!(commands.check_line("/bin/bash -lc 'git status'").unwrap(), None);
         commands.check_line("/bin/bash -lc 'frobnicate'").unwrap_err();
         commands.check_line("bash frobnicate.sh").unwrap_err();
+        commands.check_line("bash -rcfile ls frobnicate.sh").unwrap_err();
         assert!(commands.check_line("git push").unwrap().is_some(), "allowing git allows no push");
     }
 }

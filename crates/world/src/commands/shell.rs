@@ -396,11 +396,13 @@ fn find_started(words: &[String]) -> Vec<SimpleCommand> {
     }
 }
 
-/// Returns whether a command is a shell that runs the script in its arguments.
+/// Returns whether a command is a shell that runs the script in its arguments and nothing else: `-rcfile` is
+/// an option with a `c` too, and a file follows it.
 pub(super) fn runs_script_of_arguments(words: &[String]) -> bool {
-    words.split_first().is_some_and(|(program, arguments)| {
-        SHELLS.contains(&base_name(program)) && find_shell_script(arguments).is_some()
-    })
+    let [program, option, script, ..] = words else { return false };
+    SHELLS.contains(&base_name(program))
+        && ["-c", "-lc"].contains(&option.as_str())
+        && !script.starts_with(['-', '+'])
 }
 
 /// Returns the commands of `sh -c`: the word after the options that hold a `c`.
