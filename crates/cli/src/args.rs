@@ -23,6 +23,14 @@ pub(crate) fn parse_span(text: &str) -> Result<Span, String> {
     Length::parse(text).map(|length| length.0)
 }
 
+/// A time after which something is ended.
+pub(crate) fn parse_time_limit(text: &str) -> Result<Span, String> {
+    match parse_span(text)? {
+        Span::ZERO => Err("0 would end it at once; leave the option out for no limit".to_owned()),
+        limit => Ok(limit),
+    }
+}
+
 /// A code of a fault; with the nearest ones where there is none like it.
 pub(crate) fn parse_code(text: &str) -> Result<Code, String> {
     text.parse::<Code>().map_err(|unknown| {

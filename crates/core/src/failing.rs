@@ -235,6 +235,12 @@ mod tests {
             ),
             ("CartTest > adds() FAILED", &["CartTest > adds()"]),
             ("  Failed Cart.Adds [12 ms]", &["Cart.Adds"]),
+            ("1 items had failures:\n   1 of   2 in calc.add\n***Test Failed***", &["calc.add"]),
+            ("  1) Failure:\nCartTest#test_sum [test/cart_test.rb:5]:", &["CartTest#test_sum"]),
+            ("  1) test adds (CartTest)\n     test/cart_test.exs:5", &["test adds (CartTest)"]),
+            ("[  FAILED  ] Cart.Adds (0 ms)\n[  FAILED  ] 1 test, listed below:", &["Cart.Adds"]),
+            ("(fail) cart > adds [0.12ms]", &["cart > adds"]),
+            ("error: 'cart.test.adds' failed: expected 5, found 6", &["cart.test.adds"]),
             ("error: expected one of `;`\nmake: *** [Makefile:3: test] Error 1", &[]),
         ];
         for (output, expected) in cases {
@@ -265,6 +271,35 @@ mod tests {
             CheckFailures::from_output(line.as_bytes(), "")
         };
         assert_eq!(text("1"), text("2"));
+    }
+
+    /// Values that stand in lines of their own count as well.
+    #[test]
+    fn another_value_below_a_failed_test_is_another_failure() {
+        let doctest = |got: &str| {
+            format!(
+                "File \"calc.py\", line 4, in calc.add\nFailed example:\n    add(2, 3)\nExpected:\n    5\n\
+                 Got:\n    {got}\n****\n1 items had failures:\n   1 of   2 in calc.add\n"
+            )
+        };
+        let googletest = |got: &str| {
+            format!(
+                "calc_test.cc:5: Failure\nExpected equality of these values:\n  add(2, 3)\n    Which is: \
+                 {got}\n  5\n[  FAILED  ] Calc.Adds (0 ms)\n"
+            )
+        };
+        let exunit = |got: &str| {
+            format!(
+                "  1) test adds (CalcTest)\n     left:  {got}\n     right: 5\n\nFinished in 0.03 s\n"
+            )
+        };
+        let kinds: [&dyn Fn(&str) -> String; 3] = [&doctest, &googletest, &exunit];
+        for output in kinds {
+            let of = |got: &str| CheckFailures::from_output(output(got).as_bytes(), "");
+            assert!(!of("-1").tests.is_empty(), "{}", output("-1"));
+            assert!(of("-1").are_within(&of("-1")), "{}", output("-1"));
+            assert!(!of("6").are_within(&of("-1")), "{}", output("6"));
+        }
     }
 
     /// Another value in the same message is another failure; another place or duration is not.

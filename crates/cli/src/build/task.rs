@@ -14,7 +14,9 @@ use unstuck_world::provider::prices::Prices;
 use unstuck_world::scope::{
     self, BadPattern, PathScope, ScopeRules, place_patterns, resolve_in_folder,
 };
-use unstuck_world::validate::{BaselineMode, GateChecks, MissingDefinitions, find_defining_files};
+use unstuck_world::validate::{
+    BaselineMode, GateChecks, MissingDefinitions, find_defining_files, list_test_patterns,
+};
 
 use super::deciding_paths::find_repository_deciding_paths;
 use super::provider::WorkerFactory;
@@ -87,7 +89,8 @@ pub(crate) fn task_settings(
     // The checks restore the settings file if there are checks and a file.
     let is_put_back = !pre_commit.is_empty() && agents.root.join(FILE).is_file();
     let checks = |gate, commands: &[String]| {
-        let protect = place_patterns(agents.folder, &validate.protect);
+        let tests = list_test_patterns(agents.root, commands);
+        let protect = place_patterns(agents.folder, &[&*validate.protect, &tests].concat());
         let checks = GateChecks::new(gate, commands, &protect)
             .map_err(|bad| bad_glob_error("validate.protect", &bad))?;
         let mut defining = find_defining_files(agents.root, commands);

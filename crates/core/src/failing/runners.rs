@@ -30,6 +30,12 @@ const RUNNERS: &[(&str, TestNaming)] = &[
     ("surefire", TestNaming::Line(parse_surefire)),
     ("gradle", TestNaming::Line(parse_gradle)),
     ("dotnet test", TestNaming::Line(parse_dotnet)),
+    ("doctest", TestNaming::Line(parse_doctest)),
+    ("minitest", TestNaming::Line(parse_minitest)),
+    ("exunit", TestNaming::Line(parse_exunit)),
+    ("googletest", TestNaming::Line(parse_googletest)),
+    ("bun test", TestNaming::Line(parse_bun)),
+    ("zig test", TestNaming::Line(parse_zig)),
 ];
 
 /// Returns the failed tests that an output names.
@@ -128,7 +134,9 @@ fn parse_mocha(text: &str, tests: &mut BTreeSet<String>) {
             parts.push(next.trim().trim_end_matches(':').to_owned());
             lines.next();
         }
-        if ended {
+        // Minitest's list has the kind in this place, and the name below it.
+        let is_kind = parts.len() == 1 && matches!(&*parts[0], "Failure" | "Error");
+        if ended && !is_kind {
             tests.insert(parts.join(" > "));
         }
     }
@@ -250,4 +258,46 @@ pub(super) fn parse_dotnet(line: &str) -> Option<String> {
     let name = line.strip_prefix("  Failed ")?;
     let (name, time) = name.rsplit_once(" [")?;
     time.ends_with("s]").then(|| name.to_owned())
+}
+
+/// Parses `   1 of   2 in calc.add` in the list at the end of Python's doctest.
+fn parse_doctest(line: &str) -> Option<String> {
+    let (failed, rest) = line.trim_start().split_once(" of ")?;
+    let (all, name) = rest.trim_start().split_once(" in ")?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = name.trim_end();
+    (is_number(failed) && is_number(all) && !name.contains(' ')).then(|| name.to_owned())
+}
+
+/// Parses `CartTest#test_sum [test/cart_test.rb:5]:`.
+fn parse_minitest(line: &str) -> Option<String> {
+    let (name, place) = line.trim_end().strip_suffix("]:")?.split_once(" [")?;
+    (name.contains("#test_") && !name.contains(' ') && place.contains(".rb:"))
+        .then(|| name.to_owned())
+}
+
+/// Parses `  1) test adds (CalcTest)`.
+pub(super) fn parse_exunit(line: &str) -> Option<String> {
+    let name = strip_number(line.trim_start())?;
+    let is_test = name.starts_with("test ") || name.starts_with("doctest ");
+    (is_test && name.ends_with(')')).then(|| name.to_owned())
+}
+
+/// Parses `[  FAILED  ] Calc.Adds (0 ms)`.
+fn parse_googletest(line: &str) -> Option<String> {
+    let rest = line.trim_start().strip_prefix("[  FAILED  ] ")?;
+    let name = rest.split([' ', ',']).next()?;
+    name.contains('.').then(|| name.to_owned())
+}
+
+/// Parses `(fail) cart > adds [0.12ms]`.
+fn parse_bun(line: &str) -> Option<String> {
+    let name = line.trim_start().strip_prefix("(fail) ")?;
+    Some(name.rsplit_once(" [").map_or(name, |(name, _)| name).trim_end().to_owned())
+}
+
+/// Parses `error: 'calc.test.adds' failed: ...`.
+fn parse_zig(line: &str) -> Option<String> {
+    let (name, rest) = line.trim_start().strip_prefix("error: '")?.split_once('\'')?;
+    (name.contains("test.") && rest.trim_start().starts_with("failed")).then(|| name.to_owned())
 }

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::is_summary;
-use super::runners::{is_numbered, parse_dotnet, parse_jest, parse_prove, parse_tap, parse_vitest};
+use super::runners::{
+    is_numbered, parse_dotnet, parse_exunit, parse_jest, parse_prove, parse_tap, parse_vitest,
+};
 
 /// The kind of the section that a line is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,10 @@ enum SectionKind {
     Message,
     /// The text of a `<failure>` in `JUnit` XML.
     Xml,
+    /// `Failed example:` of Python's doctest, with what it returns.
+    Example,
+    /// `calc_test.cc:5: Failure` of googletest.
+    Googletest,
 }
 
 /// Reads an output line by line.
@@ -90,6 +96,15 @@ impl<'a> SectionReader<'a> {
         if parse_dotnet(line).is_some() {
             return Some(SectionKind::Outside);
         }
+        if parse_exunit(line).is_some() {
+            return Some(SectionKind::Numbered);
+        }
+        if said == "Failed example:" {
+            return Some(SectionKind::Example);
+        }
+        if said.ends_with(": Failure") {
+            return Some(SectionKind::Googletest);
+        }
         if said == "Error Message:" {
             return Some(SectionKind::Message);
         }
@@ -139,6 +154,8 @@ const ENDS: &[(SectionKind, &[&str])] = &[
     ),
     (SectionKind::Message, &["Stack Trace:", "Standard Output", "Passed ", "Skipped "]),
     (SectionKind::Xml, &["</failure>", "</error>", "</testcase>"]),
+    (SectionKind::Example, &["****"]),
+    (SectionKind::Googletest, &["[  "]),
 ];
 
 fn ends_section(kind: SectionKind, line: &str, said: &str) -> bool {

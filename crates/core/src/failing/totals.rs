@@ -66,8 +66,15 @@ fn is_tap_plan(line: &str) -> bool {
 fn count_tests(text: &str) -> Option<TestCounts> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let runs = lines().filter_map(count_in_line).take(TESTS_MAX).reduce(TestCounts::add);
-    let found = [runs, parse_unittest(text), parse_node_test(text), parse_mocha(text)];
-    found.into_iter().flatten().reduce(TestCounts::add)
+    let found = [
+        runs,
+        parse_unittest(text),
+        parse_node_test(text),
+        parse_mocha(text),
+        parse_googletest(text),
+        parse_bun(text),
+    ];
+    found.into_iter().flatten().reduce(TestCounts::add).or_else(|| count_tap(text))
 }
 
 fn sum_counts(counts: impl Iterator<Item = u64>) -> Option<u64> {
@@ -85,6 +92,12 @@ fn count_in_line(line: &str) -> Option<TestCounts> {
         .or_else(|| parse_surefire(line))
         .or_else(|| parse_dotnet(line))
         .or_else(|| parse_ctest(line))
+        .or_else(|| parse_phpunit(line))
+        .or_else(|| parse_minitest(line))
+        .or_else(|| parse_exunit(line))
+        .or_else(|| parse_deno(line))
+        .or_else(|| parse_zig(line))
+        .or_else(|| parse_prove_totals(line))
 }
 
 /// Parses `test result: ok. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
@@ -156,8 +169,11 @@ fn parse_rspec(line: &str) -> Option<TestCounts> {
     Some(TestCounts { run, failed: of(&["failure", "failures"]).unwrap_or(0) })
 }
 
-/// Parses `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
+/// Parses `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`, the sum of the lines that name a class and its time.
 fn parse_surefire(line: &str) -> Option<TestCounts> {
+    if line.contains("Time elapsed") {
+        return None;
+    }
     let at = line.find("Tests run: ")?;
     let parts = || line[at..].split([',', ' ']).collect::<Vec<_>>();
     let after = |word: &str| {
@@ -244,6 +260,111 @@ fn parse_mocha(text: &str) -> Option<TestCounts> {
     Some(TestCounts { run: count("passing")? + failed, failed })
 }
 
+/// Parses `OK (3 tests, 3 assertions)` and `Tests: 3, Assertions: 3, Failures: 1, Skipped: 1.`.
+fn parse_phpunit(line: &str) -> Option<TestCounts> {
+    if let Some(counts) = line.strip_prefix("OK (") {
+        let run = parse_count(counts.split_once(" test")?.0)?;
+        return counts.contains(" assertion").then_some(TestCounts { run, failed: 0 });
+    }
+    let counts = line.strip_prefix("Tests: ").filter(|counts| counts.contains("Assertions: "))?;
+    let after = |word: &str| {
+        let rest = counts.split_once(word)?.1;
+        parse_count(rest.split([',', '.']).next()?)
+    };
+    let failed = ["Failures: ", "Errors: "].into_iter().filter_map(after).sum();
+    let left_out: u64 = ["Skipped: ", "Incomplete: "].into_iter().filter_map(after).sum();
+    let all = parse_count(counts.split(',').next()?)?;
+    Some(TestCounts { run: all.saturating_sub(left_out), failed })
+}
+
+/// Parses `3 runs, 3 assertions, 1 failures, 0 errors, 1 skips`, and `tests` in the place of `runs`.
+fn parse_minitest(line: &str) -> Option<TestCounts> {
+    let of = |words: &[&str]| sum_named_counts(line, ", ", words);
+    of(&["assertions"])?;
+    let all = of(&["runs", "tests"])?;
+    let left_out = of(&["skips", "pendings", "omissions"]).unwrap_or(0);
+    let failed = of(&["failures", "errors"])?;
+    Some(TestCounts { run: all.saturating_sub(left_out), failed })
+}
+
+/// Parses `1 doctest, 3 tests, 1 failure, 1 skipped`.
+fn parse_exunit(line: &str) -> Option<TestCounts> {
+    let of = |words: &[&str]| sum_named_counts(line, ", ", words);
+    let failed = of(&["failure", "failures"])?;
+    let all = of(&["test", "tests", "doctest", "doctests", "property", "properties"])?;
+    let left_out = of(&["skipped", "excluded"]).unwrap_or(0);
+    Some(TestCounts { run: all.saturating_sub(left_out), failed })
+}
+
+/// Parses `FAILED | 2 passed | 1 failed (3ms)`.
+fn parse_deno(line: &str) -> Option<TestCounts> {
+    let counts = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | "))?;
+    let (counts, _) = counts.rsplit_once(" (")?;
+    sum_outcomes(counts, " | ", &["failed"])
+}
+
+/// Parses `All 3 tests passed.` and `2 passed; 1 skipped; 1 failed.`.
+fn parse_zig(line: &str) -> Option<TestCounts> {
+    if let Some(rest) = line.strip_prefix("All ") {
+        let run = parse_count(rest.strip_suffix(" tests passed.")?)?;
+        return Some(TestCounts { run, failed: 0 });
+    }
+    let counts = line.strip_suffix('.').filter(|counts| counts.contains(" skipped; "))?;
+    sum_outcomes(counts, "; ", &["failed"])
+}
+
+/// Parses `Files=1, Tests=3,  0 wallclock secs`.
+fn parse_prove_totals(line: &str) -> Option<TestCounts> {
+    let (_, rest) = line.strip_prefix("Files=")?.split_once(", Tests=")?;
+    Some(TestCounts { run: parse_count(rest.split(',').next()?)?, failed: 0 })
+}
+
+/// Parses `[==========] 3 tests from 1 test suite ran. (0 ms total)` and `[  FAILED  ] 1 test, listed below:`.
+fn parse_googletest(text: &str) -> Option<TestCounts> {
+    let count = |start: &str, word: &str| {
+        let counts = text.lines().filter_map(|line| {
+            let rest = line.trim_start().strip_prefix(start)?;
+            let (count, rest) = rest.split_once(" test")?;
+            rest.contains(word).then(|| parse_count(count))?
+        });
+        sum_counts(counts)
+    };
+    let run = count("[==========] ", " ran.")?;
+    Some(TestCounts { run, failed: count("[  FAILED  ] ", "listed below").unwrap_or(0) })
+}
+
+/// Parses ` 2 pass` and ` 1 fail`, each on a line of its own.
+fn parse_bun(text: &str) -> Option<TestCounts> {
+    let count = |word: &str| {
+        let counts = text.lines().filter_map(|line| {
+            let (count, rest) = line.strip_prefix(' ')?.split_once(' ')?;
+            (rest.trim_end() == word).then(|| parse_count(count))?
+        });
+        sum_counts(counts)
+    };
+    let failed = count("fail")?;
+    Some(TestCounts { run: count("pass")? + failed, failed })
+}
+
+/// Counts the lines `ok 1 adds` and `not ok 2 adds twice` of TAP below a plan, except those with a directive.
+fn count_tap(text: &str) -> Option<TestCounts> {
+    if !text.lines().any(is_tap_plan) {
+        return None;
+    }
+    let mut counts = TestCounts::default();
+    for line in text.lines() {
+        let failed = line.starts_with("not ok ");
+        let lower = line.to_ascii_lowercase();
+        if (failed || line.starts_with("ok "))
+            && !lower.contains("# skip")
+            && !lower.contains("# todo")
+        {
+            counts = counts.add(TestCounts { run: 1, failed: failed.into() });
+        }
+    }
+    Some(counts)
+}
+
 /// Returns the counts of tests that passed or failed, where `failed` are the words for failed ones.
 fn sum_outcomes(counts: &str, between: &str, failed: &[&str]) -> Option<TestCounts> {
     let passed = sum_named_counts(counts, between, &["passed"]);
@@ -271,9 +392,9 @@ mod tests {
     use super::*;
 
     /// What the outputs of the table say where a test failed.
-    const SAID: [&str; 7] = [
+    const SAID: [&str; 10] = [
         "1 failed", "1 failing", "(failures=1", "fail 1", "1 failure", "Failures: 1",
-        "1 tests failed",
+        "1 tests failed", "1 test, listed", "1 fail\n", "not ok 2",
     ];
 
     #[test]
@@ -302,6 +423,25 @@ mod tests {
                 Some(2),
             ),
             ("67% tests passed, 1 tests failed out of 3", Some(3)),
+            (
+                "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.05 s -- in a.BTest\n[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0",
+                Some(3),
+            ),
+            ("OK (3 tests, 4 assertions)", Some(3)),
+            ("FAILURES!\nTests: 3, Assertions: 3, Failures: 1, Skipped: 1.", Some(2)),
+            ("3 runs, 3 assertions, 1 failures, 0 errors, 1 skips", Some(2)),
+            ("1 doctest, 3 tests, 1 failure, 1 skipped", Some(3)),
+            ("FAILED | 2 passed | 1 failed (3ms)", Some(3)),
+            ("All 3 tests passed.", Some(3)),
+            ("1 passed; 1 skipped; 1 failed.", Some(2)),
+            ("Files=1, Tests=3,  0 wallclock secs", Some(3)),
+            ("[==========] 3 tests from 1 test suite ran. (0 ms total)", Some(3)),
+            (
+                "[==========] 3 tests from 1 test suite ran. (0 ms total)\n[  FAILED  ] 1 test, listed below:",
+                Some(3),
+            ),
+            (" 2 pass\n 1 fail\nRan 3 tests across 1 file. [12.00ms]", Some(3)),
+            ("1..3\nok 1 adds\nnot ok 2 adds twice\nok 3 # skip later", Some(2)),
             ("ok  \texample.com/greet\t0.003s", None),
             ("all is well\nbuilt in 3s, 2 files in 1s", None),
             ("", None),

@@ -320,8 +320,11 @@ impl<'a> QuestionHints<'a> {
     fn from_login(auth: &'a Auth) -> Self {
         let behind = agent_service(&auth.account);
         let service = behind.map(|(_, service)| Cow::Borrowed(service));
+        // The program that logs in names the account that has no other name.
+        let of_login = || auth.login.as_deref()?.split(' ').next().map(Cow::Borrowed);
+        let named = || account_name(&auth.account, auth.variable.as_deref());
         Self {
-            account: service.or_else(|| account_name(&auth.account, auth.variable.as_deref())),
+            account: service.or_else(named).or_else(of_login),
             program: behind.map(|(program, _)| program),
             variable: auth.variable.as_deref(),
             login: auth.login.as_deref(),
@@ -512,6 +515,18 @@ fn non_empty(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::text::{Obstacle, describe_obstacle};
+
+    #[test]
+    fn a_login_names_the_account_without_another_name() {
+        let login = |account: &str| Auth {
+            account: account.to_owned(),
+            login: Some("npm login".to_owned()),
+            ..Auth::default()
+        };
+        let name = |auth: &Auth| QuestionHints::from_login(auth).account.map(Cow::into_owned);
+        assert_eq!(name(&login("")).as_deref(), Some("npm"));
+        assert_eq!(name(&login("registry.shop.dev")).as_deref(), Some("Shop"));
+    }
 
     #[test]
     fn an_address_in_numbers_is_no_name_of_an_account() {

@@ -372,6 +372,7 @@ fn describe_refusal(account: &str, about: &Obstacle<'_>) -> String {
         (None, Some(program)) if about.logged_in => {
             format!("{account} refused the login of {program}.")
         }
+        (None, None) if about.logged_in => format!("{account} refused the login I have."),
         _ => format!("{account} refused the key or password I have."),
     }
 }

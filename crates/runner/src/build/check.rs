@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use unstuck_core::fault::{Category, CheckStage, Fault, Kind, Missing, Validation};
 use unstuck_core::tell::brief::describe_flaky_check;
 use unstuck_world::validate::{
-    BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict,
+    BaselineMode, ChangePermissions, GateChecks, GateReport, GateVerdict, find_withheld,
 };
 use unstuck_world::workspace::{COMMITTED_SIZE, Workspace, WorktreeChange, render_path_names};
 
@@ -16,7 +16,7 @@ use super::egress::explain_refused_hosts;
 use super::red_base::OldFailures;
 use super::scope_check::{find_named_protected, join_path_names};
 use super::settings::{TaskSettings, TaskWorker};
-use super::wording::{belongs_to_tests, collect_task_words};
+use super::wording::{belongs_to_tests, calls_tests_wrong, changes_tests, collect_task_words};
 use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::EffectRequest;
 
@@ -159,7 +159,9 @@ impl BuildContext {
         let known = self.baselines.find_baseline(order.build, &task.gates);
         let at = (order.effect.run, self.clock.now());
         let (shell, egress) = self.open_check_shell(order).await?;
-        let held = ChangePermissions { scope: &task.scope, free };
+        let words = collect_task_words(order);
+        let inline_tests = changes_tests(&words) || calls_tests_wrong(&words);
+        let held = ChangePermissions { scope: &task.scope, free, inline_tests };
         let run = Box::pin(checks.run(workspace, held, known.as_deref(), &shell, at));
         if checks.commands().is_empty() {
             return run.await;
@@ -320,10 +322,7 @@ fn to_red_base_fault(fault: Fault, withheld: &[String]) -> Fault {
         | Kind::ValidationPrePr(context) => context,
         _ => Validation::default(),
     };
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let words: BTreeSet<&str> = context.output.split(|c| !is_part(c)).collect();
-    let meant = withheld.iter().find(|name| name.len() > 2 && words.contains(name.as_str()));
-    if let Some(name) = meant {
+    if let Some(name) = find_withheld(&context.output, withheld) {
         context.output = format!(
             "{}\n[{name} is set in your shell, and checks do not get it: `env = [\"{name}\"]` below \
              [commands] in unstuck.toml passes it on]",

@@ -110,7 +110,7 @@ impl BuildContext {
         if checks.is_firm() || checks.commands().is_empty() {
             return Ok(None);
         }
-        let held = ChangePermissions { scope: &task.scope, free };
+        let held = ChangePermissions { scope: &task.scope, free, inline_tests: true };
         let paths =
             checks.find_guarded_changes(workspace, &workspace.list_changes().await?, held).await?;
         let verdict = scope::ScopeVerdict { ask: paths.clone(), ..scope::ScopeVerdict::default() };

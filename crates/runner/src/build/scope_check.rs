@@ -178,7 +178,7 @@ pub(super) async fn find_named_protected(
     if changes.is_empty() {
         return Ok(Vec::new());
     }
-    let held = ChangePermissions { scope: &task.scope, free: &[] };
+    let held = ChangePermissions { scope: &task.scope, free: &[], inline_tests: true };
     checks.find_guarded_changes(workspace, &changes, held).await
 }
 

@@ -62,6 +62,20 @@ pub(super) fn changes_tests(words: &str) -> bool {
     })
 }
 
+/// Returns whether the words say that a test itself is not right: "the test is outdated".
+pub(super) fn calls_tests_wrong(words: &str) -> bool {
+    const WRONG: [&str; 7] =
+        ["wrong", "outdated", "incorrect", "mistaken", "obsolete", "stale", "old"];
+    const BETWEEN: [&str; 10] =
+        ["is", "are", "was", "were", "itself", "expects", "expect", "the", "an", "value"];
+    split_affirmed_sentences(words).iter().any(|sentence| {
+        (0..sentence.len()).filter(|at| is_test_word(&sentence[*at])).any(|at| {
+            let mut after = sentence[at + 1..].iter().map(String::as_str);
+            after.find(|word| !BETWEEN.contains(word)).is_some_and(|word| WRONG.contains(&word))
+        })
+    })
+}
+
 /// Returns whether the sentence asks to change or add the test at `at`.
 fn is_changed_test(sentence: &[String], at: usize) -> bool {
     const CHANGING: [&str; 18] = [
@@ -163,6 +177,20 @@ mod tests {
         ];
         for (words, expected) in table {
             assert_eq!(changes_tests(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn words_say_whether_a_test_is_not_right() {
+        let table = [
+            ("The adds test is outdated.", true),
+            ("the tests expect the wrong value", true),
+            ("the add test is red because add is wrong", false),
+            ("make the add test pass", false),
+            ("The test is not wrong: mend the code.", false),
+        ];
+        for (words, expected) in table {
+            assert_eq!(calls_tests_wrong(words), expected, "{words}");
         }
     }
 

@@ -278,9 +278,10 @@ fn with_command(fault: Fault, command: &str, exit: Option<i32>) -> Fault {
 fn add_names(mut kind: Kind, output: &[u8], command: &str) -> Kind {
     match &mut kind {
         Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
-            let OutputNames { host, variable } = text_rules::extract_names(output);
+            let OutputNames { host, variable, login } = text_rules::extract_names(output);
             auth.account = host.unwrap_or_default();
             auth.variable = variable;
+            auth.login = login.map(str::to_owned);
         }
         Kind::ToolAccessDenied(tool) | Kind::ToolQuota(tool) | Kind::ToolRateLimit(tool) => {
             tool.host = text_rules::extract_names(output).host;

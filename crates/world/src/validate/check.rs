@@ -221,6 +221,19 @@ impl GateCheck<'_> {
         self.red_fault(red.exit, &message, &output)
     }
 
+    /// Returns the fault of a check that is red with the tests inside changed files as they were.
+    pub(super) fn base_tests_fault(self, files: &[PathBuf], red: &CheckFailure) -> Fault {
+        let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+        let names = names.join(", ");
+        let said = format!(
+            "the change alters tests in {names}. This is the result with these tests as they were before the \
+             work: they have to pass as they were"
+        );
+        let output = format!("{}\n[{said}]", red.output.trim_end());
+        let message = format!("{} passes only with changed tests in {names}", self.command);
+        self.red_fault(red.exit, &message, &output)
+    }
+
     pub(super) async fn run_once(self, directory: &Path, shell: &Shell) -> CheckOutcome {
         match shell.run(directory, self.command).await {
             Ok(ended) => self.judge_end(&ended, directory, &shell.wall),

@@ -41,6 +41,8 @@ pub struct ChangePermissions<'a> {
     pub scope: &'a PathScope,
     /// Paths that the operator allowed the task to change.
     pub free: &'a [PathBuf],
+    /// `true` if tests inside the files of the work may change, because the task asks for that.
+    pub inline_tests: bool,
 }
 
 impl ChangePermissions<'_> {
@@ -206,10 +208,13 @@ impl GateChecks {
                 }
             }
         }
-        match baseline {
-            Some(base) => self.confirm_without_new_tests(workspace, base, shell, seen).await,
-            None => Ok(GateVerdict::Green(seen)),
+        let Some(base) = baseline else { return Ok(GateVerdict::Green(seen)) };
+        if !held.inline_tests
+            && let Some(fault) = self.confirm_with_base_tests(workspace, base, shell, &seen).await?
+        {
+            return Ok(GateVerdict::Red { fault: Box::new(fault), seen });
         }
+        self.confirm_without_new_tests(workspace, base, shell, seen).await
     }
 
     /// Runs green checks again without the tests that the agent added: a check that failed at the

@@ -54,6 +54,21 @@ const UNINSTALLED: [&str; 5] = [
     "vendor/autoload.php",
 ];
 
+/// Messages of tools about a program or a service of the machine that they need, with its name.
+const NEEDED: [(&str, &str); 8] = [
+    ("Please run: npx playwright install", "a browser for Playwright (`npx playwright install`)"),
+    (
+        "npx playwright install-deps",
+        "what the browsers of Playwright need (`npx playwright install-deps`)",
+    ),
+    ("Could not find Chrome (ver.", "a browser for Puppeteer (`npx puppeteer browsers install`)"),
+    ("Cypress by running: cypress install", "the program of Cypress (`npx cypress install`)"),
+    ("Please reinstall Cypress", "the program of Cypress (`npx cypress install`)"),
+    ("Cannot connect to the Docker daemon", "a running Docker"),
+    ("Could not find a valid Docker environment", "a running Docker"),
+    ("Cannot connect to Podman", "a running Podman"),
+];
+
 /// Returns the package that a check in the folder `root` misses, as its output names it.
 pub(super) fn find_missing_package(output: &str, root: &Path) -> Option<String> {
     output.lines().find_map(|line| {
@@ -62,6 +77,11 @@ pub(super) fn find_missing_package(output: &str, root: &Path) -> Option<String> 
             said.then(|| line.trim().to_owned())
         })
     })
+}
+
+/// Returns the program or service of the machine that a tool of a check needs, as a part of a sentence.
+pub(super) fn find_needed_of_machine(output: &str) -> Option<&'static str> {
+    NEEDED.iter().find(|(said, _)| output.contains(said)).map(|(_, needed)| *needed)
 }
 
 /// Parses `ModuleNotFoundError: No module named 'requests'`.
@@ -187,6 +207,15 @@ mod tests {
             fs::write(folder.path().join(name), text).unwrap();
         }
         find_missing_package(output, folder.path())
+    }
+
+    #[test]
+    fn what_a_tool_needs_of_the_machine_has_a_name() {
+        let said = "Error: browserType.launch: Executable doesn't exist at /home/a/chrome\n\
+                    ║ Please run: npx playwright install ║";
+        let named = find_needed_of_machine(said).unwrap_or_default();
+        assert!(named.contains("npx playwright install"), "{named}");
+        assert_eq!(find_needed_of_machine("expected the docker daemon to answer"), None);
     }
 
     #[test]

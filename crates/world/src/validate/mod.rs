@@ -10,6 +10,7 @@ mod baseline;
 mod check;
 mod checks;
 mod definition;
+mod inline_tests;
 mod judge;
 mod machine;
 mod measure;
@@ -21,8 +22,10 @@ mod starting;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{BaselineFailure, ChangePermissions, GateChecks, GateReport, GateVerdict};
-pub use definition::{MissingDefinitions, find_defining_files, list_command_lines};
-pub use measure::{BaselineRequirement, render_fence_denial};
+pub use definition::{
+    MissingDefinitions, find_defining_files, list_command_lines, list_test_patterns,
+};
+pub use measure::{BaselineRequirement, find_withheld, render_fence_denial};
 pub use network::{render_network_denial, render_service_denial};
 pub use outside::find_outside_fault;
 pub use secrets::{SecretFinding, SecretScanner};

@@ -17,6 +17,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use unstuck_core::fault::Fault;
 
@@ -114,6 +115,32 @@ impl Workspace {
         let done = work.await;
         move_back(&moved)?;
         Ok(done)
+    }
+
+    /// Does some work with these texts in the place of files, then moves the files back. They count as changed
+    /// just now, so that no build tool takes what it has made of the texts for theirs.
+    pub async fn run_with_texts<T>(
+        &self,
+        texts: &BTreeMap<PathBuf, String>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        let inside = || texts.iter().filter(|(path, _)| is_inside(&self.directory, path));
+        let paths: Vec<PathBuf> = inside().map(|(path, _)| path.clone()).collect();
+        let done = self.run_without_files(&paths, async {
+            for (path, text) in inside() {
+                let place = self.directory.join(path);
+                fs::write(&place, text).map_err(|error| io_fault(&place, &error))?;
+            }
+            Ok(work.await)
+        });
+        let done = done.await?;
+        for path in &paths {
+            let place = self.directory.join(path);
+            let file = File::options().append(true).open(&place);
+            let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
+            touched.map_err(|error| io_fault(&place, &error))?;
+        }
+        done
     }
 
     fn move_files_aside(&self, paths: &[PathBuf]) -> Result<Vec<WithheldFile>, Fault> {

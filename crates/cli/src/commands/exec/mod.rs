@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::time::Span;
 use unstuck_runner::{ResultFiles, ScriptCommand, ScriptPerformer};
@@ -25,7 +26,7 @@ pub(crate) use self::repair::JobRepair;
 use self::repair::command_name;
 pub(crate) use self::tell::{JobReporter, MessageFormat};
 pub(crate) use self::wait::{JobEnding, follow_until_end};
-use crate::args::parse_span;
+use crate::args::{parse_span, parse_time_limit};
 use crate::error::{CliError, ScriptError};
 use crate::exit::Exit;
 use crate::project::{self, LocalProject, project_redactor};
@@ -48,11 +49,11 @@ use crate::settings::ScriptPhase;
 )]
 pub(crate) struct ExecArgs {
     /// The name of the job; default: the command itself
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: Option<String>,
 
     /// End the command after this time and try again: 90s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time_limit)]
     timeout: Option<Span>,
 
     /// The phase of the command: one that reads or decides must not perform irreversible actions

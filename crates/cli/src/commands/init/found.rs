@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use unstuck_core::fault::Code;
 use unstuck_world::git::Git;
-use unstuck_world::validate::find_defining_files;
+use unstuck_world::validate::{find_defining_files, list_test_patterns};
 
 use super::tables::{
     BY_PRODUCTS, CHECKS, DOWNLOADING_CHECKS, DOWNLOADS, LANGUAGES, LanguageRow, PIPELINES, SETUP,
@@ -190,6 +190,7 @@ fn protected_paths(
         protect.extend(all_rows(TEST_FILES, languages, folder).into_iter().map(str::to_owned));
     }
     protect.extend(tests);
+    protect.extend(list_test_patterns(root, checks));
     for file in find_defining_files(root, checks) {
         protect.extend(file.into_os_string().into_string());
     }

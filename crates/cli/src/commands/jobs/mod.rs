@@ -21,7 +21,7 @@ pub(super) use self::state::{
 pub(super) use self::watch::{JobWatcher, find_watcher, wait_until_watcher_gone};
 use super::control::ControlSession;
 use super::exec::MessageFormat;
-use crate::args::parse_span;
+use crate::args::{parse_span, parse_time_limit};
 use crate::context::CommandContext;
 use crate::error::{CliError, JobsError};
 use crate::exit::Exit;
@@ -118,7 +118,7 @@ struct AddJobArgs {
     time_zone: Option<String>,
 
     /// End the command after this time and try again: 90s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time_limit)]
     timeout: Option<Span>,
 
     /// A description of the job

@@ -14,7 +14,7 @@ use unstuck_world::process::guard;
 
 use self::action::CommandAction;
 use self::settle::MutateOutcome;
-use crate::args::parse_span;
+use crate::args::{parse_span, parse_time_limit};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::once::{ActionWait, Hindrance};
@@ -65,7 +65,7 @@ pub(crate) struct MutateArgs {
     settle: Option<Span>,
 
     /// End the command after this time: 90s, 10m. Its probe ends after a minute at most
-    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time_limit)]
     timeout: Option<Span>,
 
     /// Give up after this time if something else keeps the action from running or being settled:

@@ -15,6 +15,56 @@ const VARIABLE_BYTES_MAX: usize = 64;
 const CREDENTIALS: [&str; 7] =
     ["_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_PASS", "_PAT", "_CREDENTIALS"];
 
+/// Commands that log in, as tools name them when they ask for it.
+const LOGINS: [&str; 46] = [
+    "aws configure",
+    "aws sso login",
+    "az login",
+    "bw login",
+    "cargo login",
+    "claude login",
+    "codex login",
+    "databricks auth login",
+    "docker login",
+    "doctl auth init",
+    "doppler login",
+    "eas login",
+    "expo login",
+    "firebase login",
+    "fly auth login",
+    "flyctl auth login",
+    "gcloud auth application-default login",
+    "gcloud auth login",
+    "gh auth login",
+    "glab auth login",
+    "hcloud context create",
+    "helm registry login",
+    "heroku login",
+    "hf auth login",
+    "huggingface-cli login",
+    "infisical login",
+    "kaggle config",
+    "netlify login",
+    "npm adduser",
+    "npm login",
+    "oc login",
+    "op signin",
+    "podman login",
+    "pulumi login",
+    "railway login",
+    "render login",
+    "sentry-cli login",
+    "snyk auth",
+    "stripe login",
+    "supabase login",
+    "terraform login",
+    "vault login",
+    "vercel login",
+    "wandb login",
+    "wrangler login",
+    "yarn npm login",
+];
+
 /// The names found in an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputNames {
@@ -22,13 +72,16 @@ pub struct OutputNames {
     pub host: Option<String>,
     /// The environment variable that should hold a credential.
     pub variable: Option<String>,
+    /// The command that logs in.
+    pub login: Option<&'static str>,
 }
 
 /// Extracts the names from the output of a command that failed.
 pub fn extract_names(output: &[u8]) -> OutputNames {
     let plain = signature::clean_output(output);
     let diagnosis = Diagnosis::from_plain_text(&plain);
-    let mut named = OutputNames::default();
+    let login = String::from_utf8_lossy(&plain).lines().find_map(find_login);
+    let mut named = OutputNames { login, ..OutputNames::default() };
     for line in diagnosis.lines() {
         let text = String::from_utf8_lossy(line.text);
         for word in
@@ -40,6 +93,18 @@ pub fn extract_names(output: &[u8]) -> OutputNames {
         named.host = named.host.or_else(|| parse_refusing_host(&text));
     }
     named
+}
+
+/// Returns the command with which a line asks for a login. An assertion about such a line asks for nothing.
+fn find_login(line: &str) -> Option<&'static str> {
+    let is_about_words = ["assert", "expected", "FAIL"].iter().any(|word| line.contains(word));
+    let is_part = |c: char| c.is_alphanumeric() || c == '-';
+    let mut asked = LOGINS.into_iter().filter(|_| !is_about_words);
+    asked.find(|login| {
+        line.match_indices(login).any(|(at, _)| {
+            !line[..at].ends_with(is_part) && !line[at + login.len()..].starts_with(is_part)
+        })
+    })
 }
 
 /// Returns the address that a program could not reach, with its port if it is named: `db.example.com:5432`.
@@ -224,6 +289,26 @@ mod tests {
             let found = find_expired_certificate(output.as_bytes(), command);
             let found = found.as_ref().map(|(of, host)| (host.as_deref(), of.at.as_deref()));
             assert_eq!(found, wanted, "{output}");
+        }
+    }
+
+    // B15: a tool that asks for a login says nothing about the work; an assertion does.
+    #[test]
+    fn the_login_that_a_tool_asks_for_is_found() {
+        let cases = [
+            ("npm error code E401\nnpm error   npm login\n", Some("npm login")),
+            ("To get started, please run:  gh auth login", Some("gh auth login")),
+            (
+                "Unable to locate credentials. You can configure credentials by running \"aws configure\".",
+                Some("aws configure"),
+            ),
+            ("error: please run `oc login`", Some("oc login")),
+            ("error: please run `doc login-page`", None),
+            ("AssertionError: expected 'run npm login'", None),
+            ("401 Unauthorized: invalid credentials", None),
+        ];
+        for (output, login) in cases {
+            assert_eq!(extract_names(output.as_bytes()).login, login, "{output}");
         }
     }
 

@@ -21,12 +21,19 @@ use referenced::{
 };
 use tables::{
     CHECKING, CHECKING_WHOLE, FILES, FOLLOWED_BYTES_MAX, FOLLOWED_MAX, GO_FOLDERS_MAX,
-    INTERPRETERS, MANAGERS, RECIPES, RUNNERS, STANDARD_MODULES, TOOL_FOLDERS,
+    INTERPRETERS, MANAGERS, ProgramTable, RECIPES, RUNNERS, STANDARD_MODULES, TESTS, TOOL_FOLDERS,
 };
 
 /// Returns the files of the project at `root` that these commands run or are configured by.
 pub fn find_defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
     follow_commands(root, commands).0.into_iter().collect()
+}
+
+/// Returns patterns of the files that the programs of these commands take as tests, in the project at `root`.
+pub fn list_test_patterns(root: &Path, commands: &[String]) -> Vec<String> {
+    let (_, lines) = follow_commands(root, commands);
+    let rows: BTreeSet<_> = lines.iter().flat_map(|line| find_rows(TESTS, line)).collect();
+    rows.into_iter().flatten().map(|pattern| (*pattern).to_owned()).collect()
 }
 
 /// Returns the command lines that these commands run in the project at `root`: their own, and those of the
@@ -180,8 +187,8 @@ fn find_loaded_files(root: &Path, settings: &Path) -> Vec<PathBuf> {
     find_loaded_by_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
 }
 
-/// Returns the data files beside a tool of the project that its text names: the limits and lists by which it
-/// judges.
+/// Returns the files beside a tool of the project that its text names: the limits and lists by which it judges,
+/// and modules in its own language.
 fn find_limits_beside(root: &Path, tool: &Path) -> Vec<PathBuf> {
     const DATA: [&str; 8] = ["json", "yml", "yaml", "toml", "ini", "cfg", "txt", "list"];
     let path = root.join(tool);
@@ -197,7 +204,12 @@ fn find_limits_beside(root: &Path, tool: &Path) -> Vec<PathBuf> {
         let end = Path::new(name).extension().and_then(|end| end.to_str());
         end.is_some_and(|end| DATA.contains(&end))
     };
-    let files = names.into_iter().filter(is_data).map(|name| folder.join(name));
+    let module = |name: &&str| {
+        let own = tool.extension().filter(|_| !name.is_empty() && !name.contains('.'))?;
+        Some(folder.join(name).with_extension(own)).filter(|file| file != tool)
+    };
+    let modules: Vec<PathBuf> = names.iter().filter_map(module).collect();
+    let files = names.into_iter().filter(is_data).map(|name| folder.join(name)).chain(modules);
     files.filter(|file| root.join(file).is_file()).collect()
 }
 
@@ -337,6 +349,11 @@ fn list_files_read(command: &str) -> impl Iterator<Item = PathBuf> {
 
 /// Returns the rows of [`FILES`] that the programs of a command read.
 fn find_file_kinds(command: &str) -> Vec<&'static [&'static str]> {
+    find_rows(FILES, command)
+}
+
+/// Returns the rows of a table for the programs of a command.
+fn find_rows(table: ProgramTable, command: &str) -> Vec<&'static [&'static str]> {
     let mut found = Vec::new();
     for words in list_programs(command) {
         let Some((program, arguments)) = words.split_first() else { continue };
@@ -345,7 +362,7 @@ fn find_file_kinds(command: &str) -> Vec<&'static [&'static str]> {
         let reads = |programs: &[&str]| {
             programs.contains(&name) || module.is_some_and(|module| programs.contains(&module))
         };
-        found.extend(FILES.iter().filter(|(programs, _)| reads(programs)).map(|(_, files)| *files));
+        found.extend(table.iter().filter(|(programs, _)| reads(programs)).map(|(_, files)| *files));
     }
     found
 }

@@ -1,9 +1,40 @@
 //! Tables of the programs that check projects: the files they read, and the names of the files they
 //! run.
 
+/// Rows of programs and of files or patterns that belong to them.
+pub(super) type ProgramTable = &'static [(&'static [&'static str], &'static [&'static str])];
+
+/// Programs, and patterns of the files that they take as tests.
+pub(super) const TESTS: ProgramTable = &[
+    (&["hurl"], &["**/*.hurl"]),
+    (&["newman"], &["**/*.postman_collection.json", "**/*.postman_environment.json"]),
+    (&["bats"], &["**/*.bats"]),
+    (&["opa", "conftest", "regal"], &["**/*_test.rego"]),
+    (&["terraform", "tofu"], &["**/*.tftest.hcl"]),
+    (&["goss", "dgoss"], &["**/goss*.yaml", "**/goss*.yml"]),
+    (&["cypress"], &["cypress/**", "**/*.cy.*"]),
+    (&["gauge"], &["specs/**"]),
+    (
+        &["behave", "cucumber", "cucumber-js", "cucumberjs", "godog"],
+        &["features/**", "**/*.feature"],
+    ),
+    (&["robot", "pabot"], &["**/*.robot"]),
+    (&["promtool"], &["**/*test*.yml", "**/*test*.yaml"]),
+    (&["venom"], &["**/*.venom.yml", "**/*.venom.yaml"]),
+    (&["busted"], &["**/*_spec.lua"]),
+    (&["shellspec"], &["**/*_spec.sh"]),
+    (&["helm"], &["**/tests/*_test.yaml"]),
+    (&["forge"], &["**/*.t.sol"]),
+    (&["molecule"], &["molecule/**"]),
+    (&["swift"], &["Tests/**"]),
+    (&["prove"], &["**/*.t"]),
+    (&["ginkgo"], &["**/*_test.go"]),
+    (&["rspec"], &["**/*_spec.rb"]),
+];
+
 /// Programs, and the files of a project that configure them. The program reads them by itself, so a
 /// new one counts as well.
-pub(super) const FILES: &[(&[&str], &[&str])] = &[
+pub(super) const FILES: ProgramTable = &[
     (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
     (&["just"], &["justfile", "Justfile", ".justfile"]),
     (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),

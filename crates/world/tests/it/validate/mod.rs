@@ -35,7 +35,7 @@ fn protecting_checks(commands: &[&str], protect: &[&str]) -> GateChecks {
 
 /// To a scope, and nothing else is free.
 const fn held(scope: &PathScope) -> ChangePermissions<'_> {
-    ChangePermissions { scope, free: &[] }
+    ChangePermissions { scope, free: &[], inline_tests: false }
 }
 
 fn run(
