@@ -105,6 +105,11 @@ pub struct QuestionEnding {
 }
 
 impl QuestionRow {
+    /// Returns whether the question is about a job that keeps its schedule, so that nothing waits for the answer.
+    pub fn holds_nothing(&self) -> bool {
+        self.signature.starts_with(&format!("{}:job:", self.project))
+    }
+
     /// Returns whether the outcome that a person is asked about can be probed again.
     pub fn can_check(&self) -> bool {
         let action = self.evidence.action.as_ref();

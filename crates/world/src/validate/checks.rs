@@ -209,10 +209,11 @@ impl GateChecks {
             }
         }
         let Some(base) = baseline else { return Ok(GateVerdict::Green(seen)) };
-        if !held.inline_tests
-            && let Some(fault) = self.confirm_with_base_tests(workspace, base, shell, &seen).await?
-        {
-            return Ok(GateVerdict::Red { fault: Box::new(fault), seen });
+        if !held.inline_tests {
+            let confirmed = self.confirm_with_base_tests(workspace, base, shell, &seen);
+            if let Some(fault) = Box::pin(confirmed).await? {
+                return Ok(GateVerdict::Red { fault: Box::new(fault), seen });
+            }
         }
         self.confirm_without_new_tests(workspace, base, shell, seen).await
     }

@@ -48,7 +48,7 @@ impl GateChecks {
         let folder = workspace.project_folder();
         for (check, red) in checks {
             let again = check.run_once(&folder, shell);
-            let again = workspace.run_with_texts(&restored, again).await?;
+            let again = Box::pin(workspace.run_with_texts(&restored, again)).await?;
             if let CheckOutcome::Red(still) = again
                 && !without_lines(&still.failures.tests)
                     .is_disjoint(&without_lines(&red.failures.tests))
@@ -117,9 +117,10 @@ fn restore_inline_tests(path: &Path, base: &str, now: &str) -> Option<String> {
     let mut copied = 0;
     let mut is_changed = false;
     for (at, test) in found.iter().enumerate() {
-        let before = match same_number {
-            true => known.get(at),
-            false => by_name.get_mut(&*test.name).and_then(Vec::pop),
+        let before = if same_number {
+            known.get(at)
+        } else {
+            by_name.get_mut(&*test.name).and_then(Vec::pop)
         };
         let Some(before) = before else { continue };
         let before = base_lines[before.lines.clone()].concat();

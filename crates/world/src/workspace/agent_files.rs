@@ -17,8 +17,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use unstuck_core::fault::Fault;
 
 use super::changes::{ChangeKind, WorktreeChange};
@@ -136,9 +136,7 @@ impl Workspace {
         let done = done.await?;
         for path in &paths {
             let place = self.directory.join(path);
-            let file = File::options().append(true).open(&place);
-            let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
-            touched.map_err(|error| io_fault(&place, &error))?;
+            touch(&place).map_err(|error| io_fault(&place, &error))?;
         }
         done
     }
@@ -165,6 +163,13 @@ impl Workspace {
         allow_missing(fs::remove_dir_all(&folder)).map_err(|error| io_fault(&folder, &error))?;
         Ok(())
     }
+}
+
+/// Sets the time of a file's last change to now, by the clock of the system.
+fn touch(file: &Path) -> io::Result<()> {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    Ok(futimens(File::options().append(true).open(file)?, &times)?)
 }
 
 fn move_back(moved: &[WithheldFile]) -> Result<(), Fault> {

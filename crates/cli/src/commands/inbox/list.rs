@@ -96,10 +96,11 @@ fn write_choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::R
     Ok(())
 }
 
-/// Formats how many tasks wait for the answer; a question without tasks holds the whole build.
+/// Formats how many tasks wait for the answer; a question without tasks holds the whole build, and one about
+/// a job that keeps its schedule holds nothing.
 fn render_waiting(row: &QuestionRow) -> String {
     match row.tasks.len() {
-        _ if row.status != QuestionStatus::Pending => String::new(),
+        _ if row.status != QuestionStatus::Pending || row.holds_nothing() => String::new(),
         0 => "the build waits".to_owned(),
         1 => "1 task waits".to_owned(),
         many => format!("{many} tasks wait"),

@@ -87,7 +87,8 @@ impl InboxQuestionPage<'_> {
             let said = format!("“{}”", words::plain_line(guidance));
             writeln!(out, "{DIM}{}{DIM:#}", wrap_text(&said, 0, self.width))?;
         }
-        if row.status == QuestionStatus::Pending && !self.names.is_empty() {
+        let holds = row.status == QuestionStatus::Pending && !row.holds_nothing();
+        if holds && !self.names.is_empty() {
             let waits = wrap_text(
                 &render_waiting_tasks(self.asked.row.tasks.len(), &self.names),
                 0,

@@ -158,6 +158,19 @@ fn find_repair(decisions: &[RecordedEvent]) -> Option<AttemptRepair> {
     })
 }
 
+/// Returns the phrase for the status of an attempt, to follow its name. What an earlier attempt waited for is
+/// over.
+const fn render_attempt_status(status: RunStatus, is_latest: bool) -> &'static str {
+    match status {
+        RunStatus::Standing(Status::PausedTransient) if !is_latest => "was tried again later",
+        RunStatus::Standing(Status::PausedApproval) if !is_latest => "asked you",
+        RunStatus::Standing(Status::PausedReconciliation) if !is_latest => {
+            "waited until it was known whether an action went through"
+        }
+        _ => why::render_run_status(status),
+    }
+}
+
 /// Returns whether a run ended its firing, because it succeeded or a person left it out; the next run
 /// belongs to another firing.
 const fn ends_firing(status: RunStatus) -> bool {
@@ -190,13 +203,15 @@ fn write_page(out: &mut impl Write, name: &str, firings: &[JobFiring]) -> io::Re
     if from > 0 {
         writeln!(out, "{DIM}… and {from} before; --json has all{DIM:#}")?;
     }
+    let latest = firings.last().and_then(|firing| firing.attempts.last()).map(|of| of.run);
     for firing in &firings[from..] {
         let began = when::render_minute(firing.began_at);
         let took = firing.ended_at.map(|ended| when::render_duration(ended.since(firing.began_at)));
         let took = took.map(|took| format!(" · {took}")).unwrap_or_default();
         writeln!(out, "{TITLE}{began}{TITLE:#} {DIM}· firing {}{took}{DIM:#}", firing.number)?;
         for attempt in &firing.attempts {
-            let said = why::render_run_status(attempt.status);
+            let is_latest = latest.is_some_and(|run| run == attempt.run);
+            let said = render_attempt_status(attempt.status, is_latest);
             // A run that succeeded keeps the fault it got past.
             let succeeded = attempt.status == RunStatus::Over(RunEnd::Committed);
             let met = attempt.code.filter(|_| !succeeded);

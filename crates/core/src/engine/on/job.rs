@@ -7,7 +7,7 @@ use crate::engine::ask::withdraw_job_question;
 use crate::engine::command::CommandRejection;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
-use crate::engine::react::{give_way_to_next_firing, is_only_waiting};
+use crate::engine::react::{give_way_to_next_firing, is_asked_to_wait, is_only_waiting};
 use crate::engine::task::Task;
 use crate::engine::transition::Transition;
 use crate::fault::Work;
@@ -47,13 +47,17 @@ pub(super) fn handle_fire_job(
     Ok(())
 }
 
-/// Fires a job whose scheduled time has come, unless it is held.
+/// Fires a job whose scheduled time has come, unless it is held or waits as long as a service has asked for.
 pub(super) fn handle_job_due(
     turn: &mut Transition<'_>,
     id: TaskId,
 ) -> Result<(), CommandRejection> {
-    if find_job(turn, id)?.held {
+    let task = find_job(turn, id)?;
+    if task.held {
         return Err(CommandRejection::NotNow { what: id.to_string(), state: "held" });
+    }
+    if is_asked_to_wait(turn, task) {
+        return Ok(());
     }
     handle_fire_job(turn, id)
 }

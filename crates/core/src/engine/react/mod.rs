@@ -10,7 +10,9 @@ mod replan;
 use std::sync::Arc;
 
 pub(super) use park::{ParkRequest, ask_about_action, park_with_question};
-pub(super) use repeat::{give_way_to_next_firing, is_only_waiting, repeat_or_ask};
+pub(super) use repeat::{
+    give_way_to_next_firing, is_asked_to_wait, is_only_waiting, repeat_or_ask,
+};
 pub(super) use replan::{is_proposal_only, propose_repair, retry_or_ask};
 
 use super::end::{end_build, finish_task, skip_dependants};

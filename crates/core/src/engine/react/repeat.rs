@@ -38,7 +38,8 @@ pub(super) fn back_off(turn: &mut Transition<'_>, run: RunId, fault: &Arc<Fault>
     let Some((until, why)) = again else { return };
     let Some(key) = turn.known_task(task).map(|task| task.spec.gate) else { return };
     turn.end_run(run, Status::PausedTransient, fault.code());
-    if is_scheduled && turn.known_task(task).is_some_and(|task| task.fire_later) {
+    let was_due = is_scheduled && turn.known_task(task).is_some_and(|task| task.fire_later);
+    if was_due && !holds_up(turn, fault, until) {
         give_way_to_next_firing(turn, task);
         return;
     }
@@ -168,6 +169,21 @@ pub(in crate::engine) fn is_only_waiting(turn: &Transition<'_>, task: &Task) -> 
     let backs_off =
         matches!(task.state, TaskState::BackingOff { until: Some(_), gate: None, run: None });
     backs_off || turn.state.is_parked_over_transient(task)
+}
+
+/// Returns whether an unfinished firing waits as long as a service has asked for: firings that come due
+/// meanwhile would only be refused.
+pub(in crate::engine) fn is_asked_to_wait(turn: &Transition<'_>, task: &Task) -> bool {
+    let TaskState::BackingOff { until: Some(until), gate: None, run: None } = task.state else {
+        return false;
+    };
+    task.is_scheduled() && task.failure.as_ref().is_some_and(|fault| holds_up(turn, fault, until))
+}
+
+/// Returns whether a fault names the time to wait, and that is soon enough not to ask the operator before.
+fn holds_up(turn: &Transition<'_>, fault: &Fault, until: Time) -> bool {
+    let is_asked = fault.retry_after.is_some() || fault.resets_at.is_some();
+    is_asked && until > turn.now && until.since(turn.now) < turn.policy.retry.alert_after_ms
 }
 
 /// Ends the firing without success and starts the next one.

@@ -114,6 +114,30 @@ fn a_scheduled_job_in_an_outage_retries_until_its_next_firing_which_then_tries()
     assert_eq!(stage.state.task(task).unwrap().failing, None);
 }
 
+// T3.3: what a service asks for is not cut short by the schedule.
+#[test]
+fn firings_that_come_due_while_a_service_asks_to_wait_are_not_begun() {
+    let mut stage = Stage::new();
+    let task = scheduled(&mut stage);
+    let asked = |wait: Span| fault(Code::ToolRateLimit, "429").with_retry_after(wait);
+    stage.fails("j", asked(Span::from_secs(60)));
+    let events = stage.must(Command::JobDue { task });
+    assert!(events.is_empty(), "{events:?}");
+    stage.wait();
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 1 });
+    // One that came due while the script ran does not cut it short either.
+    stage.must(Command::JobDue { task });
+    stage.fails("j", asked(Span::from_secs(60)));
+    assert!(matches!(stage.task_state("j"), TaskState::BackingOff { .. }));
+    // A person may have it run now.
+    stage.must(Command::FireJob { task });
+    assert_eq!(stage.owed("j").what, EffectKind::Execute { retry: 0 });
+    // A wait of days is no reason to be silent.
+    stage.fails("j", asked(Span::from_hours(50)));
+    let events = stage.must(Command::JobDue { task });
+    assert!(happened(&events, "job.fired"), "{events:?}");
+}
+
 #[test]
 fn a_firing_that_comes_while_the_script_runs_takes_over_when_that_fails() {
     let mut stage = Stage::new();
