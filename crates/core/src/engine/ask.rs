@@ -10,7 +10,7 @@ use super::run::Step;
 use super::task::Task;
 use super::transition::Transition;
 use super::why::Why;
-use crate::fault::{Code, Fault, Work};
+use crate::fault::{Class, Code, Fault, Work};
 use crate::question::QuestionKind;
 
 /// Opens a question about a subject that no open question is about.
@@ -71,11 +71,33 @@ fn failed_attempts(
         return recent_repairs(job);
     }
     let Some(record) = turn.state.signatures().get(signature) else { return Vec::new() };
-    if record.count == 0 {
-        return fault.and_then(|fault| only_attempt(turn, fault)).into_iter().collect();
+    let at_this_error = if record.count == 0 {
+        fault.and_then(|fault| only_attempt(turn, fault)).into_iter().collect()
+    } else {
+        let recent = record.failed.len().saturating_sub(record.count as usize);
+        record.failed.iter().skip(recent).map(|failed| failed.tried.clone()).collect()
+    };
+    let is_about_work = fault.is_some_and(|fault| {
+        fault.class() == Class::CodeError || fault.code() == Code::PreconditionInput
+    });
+    match first.filter(|_| is_about_work) {
+        Some(task) => with_other_approaches(at_this_error, &task.setbacks.tried),
+        None => at_this_error,
     }
-    let recent = record.failed.len().saturating_sub(record.count as usize);
-    record.failed.iter().skip(recent).map(|failed| failed.tried.clone()).collect()
+}
+
+/// Returns all approaches of a task, also those that failed with another error. Approaches of other tasks that
+/// met this error come first.
+fn with_other_approaches(at_this_error: Vec<Tried>, of_task: &[Tried]) -> Vec<Tried> {
+    let is_known = |tried: &Tried| {
+        let digest = tried.approach.digest;
+        of_task
+            .iter()
+            .any(|known| known == tried || digest.is_some() && known.approach.digest == digest)
+    };
+    let mut all: Vec<Tried> = at_this_error.into_iter().filter(|tried| !is_known(tried)).collect();
+    all.extend_from_slice(of_task);
+    all
 }
 
 /// Returns the repairs that failed since the operator last answered. They belong to the job and not

@@ -11,7 +11,7 @@ use super::context::{
     Input, Internal, Kind, Limit, Logic, Missing, NoProgress, Permission, Provider, RateLimit,
     Repeated, Timeout, Tool, Validation,
 };
-use super::text_rules::{HELD_ELSEWHERE, find_unreached_address};
+use super::text_rules::{self, HELD_ELSEWHERE, find_unreached_address};
 use crate::code::{
     Asks, Category, Charge, Class, Code, ErrorType, Origin, Reaction, Work, with_fault_table,
 };
@@ -201,6 +201,17 @@ impl Fault {
     /// Returns the code.
     pub const fn code(&self) -> Code {
         self.kind.code()
+    }
+
+    /// Returns the code whose words tell a person what happened: a guess from the form of a sentence is told as
+    /// an error.
+    pub fn told_code(&self) -> Code {
+        match (self.code(), &self.classified_by) {
+            (Code::ToolConfig, ClassifiedBy::Rule(rule)) if text_rules::is_guess(rule) => {
+                Code::LogicError
+            }
+            (code, _) => code,
+        }
     }
 
     /// Returns the category.
@@ -550,7 +561,7 @@ impl fmt::Display for ClassifiedBy {
 impl ClassifiedBy {
     fn parse(written: &str) -> Self {
         match written.strip_prefix("rule:") {
-            Some(rule) => Self::Rule(crate::fault::text_rules::rule_name(rule)),
+            Some(rule) => Self::Rule(text_rules::rule_name(rule)),
             None => Self::Typed,
         }
     }

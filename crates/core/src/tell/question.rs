@@ -101,9 +101,18 @@ fn with_question_facts<T>(
         risk: hints.risk,
         action_key: hints.action_key,
         always_allow: true,
-        ..QuestionFacts::new(question.kind, question.code(), question_reason(state, question, now))
+        ..QuestionFacts::new(
+            question.kind,
+            told_code(question),
+            question_reason(state, question, now),
+        )
     };
     tell(&asked)
+}
+
+/// Returns the code whose words tell a person what happened.
+fn told_code(question: &Question) -> Option<Code> {
+    question.code().map(|code| question.fault.as_ref().map_or(code, |fault| fault.told_code()))
 }
 
 /// Returns the person's last guidance to the agent.
@@ -139,7 +148,8 @@ fn question_reason(state: &State, question: &Question, now: Time) -> Reason {
         }
         Rule::TriesUsedUp => {
             let tried = count(Charge::Signature);
-            Reason::AttemptsUsedUp { tried, ways: count_approaches(state, question, tried) }
+            let all = tried.max(u32::try_from(question.attempts.len()).unwrap_or(u32::MAX));
+            Reason::AttemptsUsedUp { tried: all, ways: count_approaches(state, question, all) }
         }
         Rule::MaxRetriesExceeded if count(Charge::Transient) <= 2 => Reason::RetriedOnce,
         Rule::MaxRetriesExceeded => {

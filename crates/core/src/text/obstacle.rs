@@ -451,7 +451,7 @@ pub fn failure_phrase_with_facts(fault: &Fault) -> String {
     if let Some(model) = unknown_model(fault).and_then(|name| quote_words(name, VALUE_CHARS_MAX)) {
         return format!("the AI service does not know the model {model}");
     }
-    with_facts(failure_phrase(fault.code(), false), fault)
+    with_facts(failure_phrase(fault.told_code(), false), fault)
 }
 
 /// Says what is in the way of the work, where the code alone would call it something missing.

@@ -238,7 +238,10 @@ mod tests {
     // T1.4
     #[test]
     fn what_never_runs_cannot_be_allowed() {
-        for line in ["rm -rf ~", "mkfs.ext4 /dev/sda1", "sudo shutdown now"] {
+        let home = std::env::home_dir().unwrap().display().to_string();
+        let lines = ["rm -rf ~", "mkfs.ext4 /dev/sda1", "sudo shutdown now", "rm -rf /home/ada/*"];
+        for line in lines.map(str::to_owned).into_iter().chain([format!("rm -r {home}")]) {
+            let line = &*line;
             let fault = CommandPolicy::new(&CommandRules::default()).check_line(line).unwrap_err();
             let Kind::PermissionCommandBlocked(of) = fault.kind else { panic!("{fault}") };
             assert!(of.never, "{line}");

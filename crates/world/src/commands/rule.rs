@@ -2,6 +2,8 @@
 //! lists that are built in: destructive commands that no task needs, and irreversible actions of
 //! common programs, which go through the ledger or do not run.
 
+use std::path::Path;
+
 use super::shell::{SimpleCommand, base_name};
 
 /// Options of well-known programs that take a value, so that the value is not taken for a
@@ -146,16 +148,23 @@ fn is_recursive(arguments: &[String]) -> bool {
     })
 }
 
-/// Returns whether a path is the root, a folder right below it, or the home folder, or all files in
-/// them.
+/// Returns whether a path is the root, a folder right below it, the home folder of a user or a folder above
+/// that, or all files in them.
 fn is_vital(path: &str) -> bool {
     let folder = path.strip_suffix('*').unwrap_or(path).trim_end_matches('/');
     match folder {
         "" => path.starts_with('/'),
         "~" | "$HOME" | "${HOME}" => true,
         _ if folder.split('/').all(|part| part == "..") => true,
-        _ => folder.starts_with('/') && folder.matches('/').count() == 1,
+        _ if !folder.starts_with('/') => false,
+        _ => folder.matches('/').count() == 1 || is_home(Path::new(folder)),
     }
+}
+
+/// Returns whether a folder is the home of a user, as systems name it, or holds the home of this one.
+fn is_home(folder: &Path) -> bool {
+    let is_usual = matches!(folder.parent().and_then(Path::to_str), Some("/home" | "/Users"));
+    is_usual || std::env::home_dir().is_some_and(|home| home.starts_with(folder))
 }
 
 fn is_device(path: &str) -> bool {
@@ -217,7 +226,12 @@ pub fn find_refusal(output: &str) -> Option<&str> {
 }
 
 pub(super) fn render_never_runs(program: &str) -> String {
-    format!("{SPEAKER}`{program}` {NEVER}.")
+    format!("{SPEAKER}{}.", describe_never_runs(program))
+}
+
+/// Says that a command never runs, as a sentence without its end.
+pub fn describe_never_runs(command: &str) -> String {
+    format!("`{command}` {NEVER}")
 }
 
 /// Returns the message of a refusal; it names the permitted way.

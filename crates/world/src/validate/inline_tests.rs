@@ -245,6 +245,9 @@ fn find_examples(lines: &[&str]) -> Vec<InlineTest> {
 mod tests {
     use super::*;
 
+    /// Returns a text with this code and this expected sum.
+    type TextOf<'a> = &'a dyn Fn(&str, i32) -> String;
+
     fn restore(file: &str, base: &str, now: &str) -> Option<String> {
         restore_inline_tests(Path::new(file), base, now)
     }
@@ -275,7 +278,7 @@ mod tests {
         };
         let elixir =
             |code: &str, sum: i32| format!("  iex> Calc.add(1, 2)\n  {sum}\n  \"\"\"\n  {code}\n");
-        let kinds: [(&str, &dyn Fn(&str, i32) -> String); 5] = [
+        let kinds: [(&str, TextOf<'_>); 5] = [
             ("src/lib.rs", &rust),
             ("src/calc.zig", &zig),
             ("calc.py", &python),

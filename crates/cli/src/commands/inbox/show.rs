@@ -167,8 +167,13 @@ impl InboxQuestionPage<'_> {
 
     fn write_operator_part(&self, out: &mut impl Write) -> io::Result<()> {
         let row = &self.asked.row;
+        if !self.unfolded {
+            return Ok(());
+        }
         writeln!(out, "\n{TITLE}For operators{TITLE:#}")?;
-        for line in row.operator_text.lines() {
+        // The evidence has the end of the output.
+        let lines_max = if row.evidence.output.is_empty() { OPERATOR_LINES_MAX } else { 1 };
+        for line in row.operator_text.lines().take(lines_max) {
             writeln!(out, "  {}", wrap_text(&words::plain_line(line), 2, self.width))?;
         }
         let sentence = words::render_rule(&row.why);
@@ -183,6 +188,9 @@ impl InboxQuestionPage<'_> {
         writeln!(out, "  {DIM}signature{DIM:#}  {}", row.signature)
     }
 }
+
+/// Maximum number of lines for operators that no evidence shows.
+const OPERATOR_LINES_MAX: usize = 20;
 
 /// Formats the waiting tasks, such as `2 tasks wait: one, two`.
 pub(super) fn render_waiting_tasks(count: usize, names: &[String]) -> String {

@@ -29,6 +29,14 @@ pub(super) struct ToolAnswer {
     pub(super) then: AfterCall,
 }
 
+impl ToolAnswer {
+    /// The answer to a call after the agent has stated that it is done.
+    pub(super) fn after_end() -> Self {
+        let text = words::DONE_ALREADY.to_owned();
+        Self { text, failed: true, about: None, then: AfterCall::LastWord }
+    }
+}
+
 /// The fate of the run around this process after a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterCall {

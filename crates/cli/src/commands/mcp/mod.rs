@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use unstuck_world::mcp::{McpLine, McpLineSplitter, McpProtocol, McpReaction, mcp_tools};
 use unstuck_world::redact::Redactor;
 
-use self::answer::{AfterCall, answer_call};
+use self::answer::{AfterCall, ToolAnswer, answer_call};
 use self::session::McpSessions;
 pub(super) use self::session::is_client_task;
 use self::target::{CallTarget, McpRun};
@@ -97,11 +97,15 @@ async fn serve_calls(mut target: CallTarget, redactor: &Redactor) -> Result<(), 
             McpReaction::Nothing => {}
             McpReaction::Reply(reply) => write_line(&reply)?,
             McpReaction::Call(call) => {
-                // An agent that goes on after it stated that it is done is being stopped.
-                let is_done = then == AfterCall::LastWord;
-                let said = answer_call(&mut target, redactor, &call.tool, &call.input).await;
+                // An agent that goes on after it stated that it is done is being stopped, and what it calls
+                // then is not carried out.
+                let said = match then {
+                    AfterCall::LastWord => ToolAnswer::after_end(),
+                    _ => answer_call(&mut target, redactor, &call.tool, &call.input).await,
+                };
+                let is_over = then == AfterCall::LastWord || said.then == AfterCall::Over;
                 then = said.then;
-                if is_done || then == AfterCall::Over {
+                if is_over {
                     wait_for_agent_end(&mut lines).await;
                 }
                 write_line(&call.format_response(

@@ -24,6 +24,8 @@ pub(super) const ONLY_IN_A_RUN: &str = "not taken: an action is declared for aft
      and there is no task around you. Ask a person with ask_human before you do what cannot be taken \
      back.";
 pub(super) const CHECKED_NOW: &str = "noted. Stop here: your work is checked when you have ended.";
+pub(super) const DONE_ALREADY: &str =
+    "not done: you have said that the task is done, and your work is being checked. Stop here.";
 pub(super) const SESSION_OVER: &str = "noted.";
 const NEXT_BEGINS_SO: &str = "This run ends here, and the next one begins with this. Stop here.";
 const LEFT_OUT: &str = "The task is left out. Stop here.";

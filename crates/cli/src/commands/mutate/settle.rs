@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use unstuck_core::engine::{Command, Effect, EffectKind, Reconciled};
+use unstuck_core::fault::{Fault, Kind};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::text::span_words;
 use unstuck_core::time::Span;
 use unstuck_runner::control::ControlClient;
 use unstuck_runner::{ActionResult, DecideError};
+use unstuck_world::commands::describe_never_runs;
 use unstuck_world::process::Launch;
 use unstuck_world::tool::DeclarationPolicy;
 
@@ -66,11 +68,23 @@ pub(super) async fn settle_inside(
             })
         }
         EffectKind::Attempt { .. } => {
-            let (declared, declarable) = action::declared_action(args, &spec, project)?;
+            let (declared, declarable) = match action::declared_action(args, &spec, project) {
+                Err(CliError::Fault(fault)) if let Some(why) = refuse_forever(&fault) => {
+                    return Ok(Err(DecideError::Refused(why)).into());
+                }
+                declared => declared?,
+            };
             Ok(declare_action(&client, &effect, declared, &declarable).await)
         }
         _ => Ok(Err(DecideError::Refused(ONLY_REPAIRS.to_owned())).into()),
     }
+}
+
+/// Returns what an agent is told about a command that never runs, if the fault is about one.
+fn refuse_forever(fault: &Fault) -> Option<String> {
+    let Kind::PermissionCommandBlocked(of) = &fault.kind else { return None };
+    let said = format!("{}. Reach the goal without it.", describe_never_runs(&of.what));
+    of.never.then_some(said)
 }
 
 /// Declares an action, as the tool does. An action that was performed before is not performed again.

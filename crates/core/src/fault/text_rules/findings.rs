@@ -22,6 +22,8 @@ const CLIENT: &str = "said.client";
 const TOLD: &str = "said.told";
 const PROGRAM: &str = "said.program";
 const UNPLACED: &str = "said.unplaced";
+/// Rules about the form of a sentence.
+pub(super) const GUESSES: [&str; 2] = [REFUSED, UNPLACED];
 const VARIABLE: &str = "exception.variable";
 
 pub(super) const RULES: &[&str] = &[

@@ -109,6 +109,11 @@ pub fn rule_name(rule: &str) -> &'static str {
         .unwrap_or("retired")
 }
 
+/// Returns whether a rule only guesses from the form of a sentence, or from its words alone, whose mistake it is.
+pub(super) fn is_guess(rule: &str) -> bool {
+    findings::GUESSES.contains(&rule) || rule == learned::LEARNED
+}
+
 struct RuleVerdict {
     code: Code,
     rule: &'static str,
