@@ -6,6 +6,7 @@
 //! Numbers in a message stay: another value is another failure. If the runner names no test, the whole output
 //! counts, without the progress of build tools (`progress.rs`).
 
+mod excerpt;
 mod progress;
 mod runners;
 mod sections;
@@ -18,6 +19,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::signature::plain_text;
+pub use excerpt::excerpt_lines;
 use progress::is_progress;
 use sections::SectionReader;
 pub(crate) use steady::place_file;
@@ -89,7 +91,12 @@ pub fn is_test_named_in(test: &str, said: &str) -> bool {
 /// Puts the elements of `JUnit` XML into lines of their own: a report may be a single line.
 fn split_tags(text: &str) -> Cow<'_, str> {
     if text.contains("<testcase ") {
-        Cow::Owned(text.replace("><", ">\n<"))
+        // The end of a message is no part of it.
+        Cow::Owned(
+            text.replace("><", ">\n<")
+                .replace("</failure", "\n</failure")
+                .replace("</error", "\n</error"),
+        )
     } else {
         Cow::Borrowed(text)
     }

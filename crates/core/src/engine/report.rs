@@ -105,14 +105,11 @@ pub struct ProgressReport {
 }
 
 impl ProgressReport {
-    /// Returns whether the model has answered: with a round, a tool call, or tokens. The start of
-    /// an agent is reported as well and says nothing about the account.
+    /// Returns whether the model has answered: with a round or a tool call. The start of an agent is
+    /// reported as well and says nothing about the account, and neither does the cost of an answer
+    /// that may have broken off.
     pub const fn shows_answer(&self) -> bool {
-        self.iterations > 0
-            || self.tool_calls > 0
-            || self.validated
-            || self.spent.tokens > 0
-            || self.spent.money_micros > 0
+        self.iterations > 0 || self.tool_calls > 0 || self.validated
     }
 }
 

@@ -53,6 +53,14 @@ pub(super) fn failed_tests(text: &str) -> BTreeSet<String> {
     tests
 }
 
+/// Returns whether a line names a failed test.
+pub(super) fn names_failed_test(line: &str) -> bool {
+    RUNNERS.iter().any(|(_, naming)| match naming {
+        TestNaming::Line(name) => name(line).is_some(),
+        TestNaming::Text(_) => false,
+    })
+}
+
 /// Parses `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py`.
 fn parse_pytest(line: &str) -> Option<String> {
     let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;

@@ -147,7 +147,10 @@ impl Call {
                 format!("open a pull request at {}: {}", wanted.repository, wanted.title)
             }
             Self::Http(call) => format!("{} {}", call.method, call.url),
-            Self::Command(command) => render_command_line(&command.program, &command.arguments),
+            Self::Command(command) => match command.arguments.as_slice() {
+                [flag, script] if command.program == "sh" && flag == "-c" => script.clone(),
+                arguments => render_command_line(&command.program, arguments),
+            },
         }
     }
 
@@ -182,12 +185,14 @@ impl Call {
     }
 }
 
-/// Formats a program with its arguments as it would be typed; words with blanks are quoted.
+/// Signs that mean something to a shell.
+const SHELL_SIGNS: &str = "'\"$&|;<>()`*?[]{}~#!\\";
+
+/// Formats a program with its arguments as it would be typed; words that a shell would change are quoted.
 pub fn render_command_line(program: &str, arguments: &[String]) -> String {
     let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
     let quoted = words.map(|word| {
-        if word.is_empty()
-            || word.contains(|c: char| c.is_whitespace() || "'\"$&|;<>()".contains(c))
+        if word.is_empty() || word.contains(|c: char| c.is_whitespace() || SHELL_SIGNS.contains(c))
         {
             format!("'{}'", word.replace('\'', r"'\''"))
         } else {

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::failing::excerpt_lines;
 use crate::fault::Code;
 use crate::text::bounded::strip_control;
 use crate::time::Time;
@@ -289,6 +290,12 @@ impl DiffFacts {
             self.files_changed, self.lines_added, self.lines_removed
         )
     }
+}
+
+/// Returns the last lines of the output of a check, after those about failed tests, within its limits.
+pub fn check_lines(output: &str) -> String {
+    let output = strip_control(output);
+    last_lines(&excerpt_lines(output.trim_end(), OUTPUT_LINES_MAX).join("\n"))
 }
 
 /// Returns the last lines of an output, within its limits.

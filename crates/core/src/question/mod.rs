@@ -15,7 +15,7 @@ mod text;
 pub use asked::{DefaultAnswer, OtherWork, QuestionFacts, TriedAttempt};
 pub use evidence::{
     ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, EvidenceEntry,
-    OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, last_lines,
+    OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, check_lines, last_lines,
 };
 pub use kind::{Decision, QuestionKind, UnknownDecision};
 pub use options::{

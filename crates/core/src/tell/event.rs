@@ -218,6 +218,10 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
             quote_after(&format!("The agent of {name} says"), text, QUESTION_CHARS_MAX)
         }
         Event::Remarked { text, .. } => verbatim_line(text, NOTE_CHARS_MAX),
+        // The agent is told, and goes on.
+        Event::Retrying { code: Code::LogicPhaseViolation, .. } => {
+            format!("{start} continues without it: {}.", why(Code::LogicPhaseViolation))
+        }
         Event::Retrying { code, .. } => {
             let failure = facts.failure.filter(|fault| fault.code() == *code);
             format!(

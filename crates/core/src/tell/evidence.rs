@@ -12,7 +12,7 @@ use crate::fault::{
 use crate::policy::Amount;
 use crate::question::{
     ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, RAISE_TIMES,
-    RaiseFacts, RaisedLimit, last_lines,
+    RaiseFacts, RaisedLimit, check_lines, last_lines,
 };
 use crate::tell::brief;
 use crate::text::brief::{group_thousands, render_duration, render_money};
@@ -167,7 +167,7 @@ fn add_command_end(evidence: &mut Evidence, end: &CommandEnd) {
 fn add_check(evidence: &mut Evidence, of: &Validation) {
     evidence.command = non_empty(&of.command);
     evidence.exit = of.exit;
-    evidence.output = last_lines(&of.output);
+    evidence.output = check_lines(&of.output);
     let failing = CheckFailures::from_output(of.output.as_bytes(), "");
     let total = failing.tests.len();
     evidence.failing_tests_total = (total > FAILING_TESTS_MAX).then_some(total);

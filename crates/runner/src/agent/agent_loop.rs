@@ -265,6 +265,10 @@ impl AgentLoopState<'_> {
             }
             let ToolCallAnswer { text, outcome, last, nudge } =
                 self.answer_call(&call, failed).await?;
+            if self.stop.is_cancelled() && last.is_none() {
+                self.memory.set_call_result(&call.id, prompt::NO_RESULT, true);
+                continue;
+            }
             let text = self.redactor.redact_text(&text).into_owned();
             let is_failure = outcome == ActionOutcome::Failed;
             failed |= is_failure;

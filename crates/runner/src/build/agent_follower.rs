@@ -56,6 +56,9 @@ pub(super) struct AgentFollower<'a> {
     says_done: Option<PendingDoneCall>,
     /// Number of calls since the last report.
     calls: u32,
+    /// `true` while the current answer of the model has not led to a call. An answer that only begins may
+    /// still break off, and does not show that the account works.
+    is_unproved: bool,
 }
 
 /// The observations of an attempt.
@@ -106,6 +109,7 @@ impl<'a> AgentFollower<'a> {
             seen: AgentObservations::default(),
             says_done: None,
             calls: 0,
+            is_unproved: true,
         }
     }
 
@@ -177,6 +181,9 @@ impl<'a> AgentFollower<'a> {
                     self.record_content().await;
                 }
                 self.record_call(call, tool, &name, input).await;
+                if std::mem::take(&mut self.is_unproved) {
+                    self.report_progress(1, Amount::ZERO).await;
+                }
             }
             Activity::Returned { call, outcome, output } => {
                 let said = self.says_done.take_if(|says| says.call == call);
@@ -289,9 +296,12 @@ impl<'a> AgentFollower<'a> {
         // Unknown cost counts as no money; the tokens count.
         let spent =
             Amount { money_micros: money.unwrap_or(0), tokens: usage.total_tokens(), time_ms: 0 };
+        self.is_unproved = true;
+        self.report_progress(0, spent).await;
+    }
+
+    async fn report_progress(&mut self, iterations: u32, spent: Amount) {
         let tool_calls = std::mem::take(&mut self.calls);
-        // Messages after the end do not count as iterations.
-        let iterations = u32::from(self.seen.done.is_none());
         let report = ProgressReport { iterations, tool_calls, validated: false, spent };
         let progress = Command::Progress { effect: self.effect, report };
         log_failed_report(self.decider.submit_command(progress).await.map(drop));

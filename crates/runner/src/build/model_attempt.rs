@@ -1,9 +1,11 @@
 //! An attempt of a model behind an API, with Unstuck's own loop and tools in the task's worktree.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Timeout};
+use unstuck_core::time::Span;
 use unstuck_world::agent::AgentEnd;
 use unstuck_world::commands::{CommandEnforcement, CommandEnvironment, CommandPolicy};
 use unstuck_world::tool::{ToolContext, Toolbox};
@@ -17,6 +19,9 @@ use super::settings::{ModelWorker, TaskSettings};
 use crate::agent::{self, AgentLoop};
 use crate::control::RunSocket;
 use crate::effects::EffectRequest;
+
+/// The source of the fault of an attempt that took too long.
+const SOURCE: &str = "agent";
 
 impl BuildContext {
     /// Lets the model work. Returns `None` if it was stopped or the run has ended meanwhile.
@@ -48,8 +53,24 @@ impl BuildContext {
             workspace,
             kept: self.load_conversation(order).await,
         };
-        let agent::AgentLoopResult { end, actions, spent } = around.run_attempt(given, stop).await;
+        let limit = task.limits.total;
+        let own_stop = stop.child_token();
+        let mut is_over = false;
+        let attempt = around.run_attempt(given, &own_stop);
+        tokio::pin!(attempt);
+        let agent::AgentLoopResult { end, actions, spent } = tokio::select! {
+            biased;
+            result = &mut attempt => result,
+            () = tokio::time::sleep(limit) => {
+                is_over = true;
+                own_stop.cancel();
+                attempt.await
+            }
+        };
         let end = match end {
+            agent::AgentLoopEnd::Stopped if is_over => {
+                AgentEnd::Failed(Box::new(too_long_fault(limit)))
+            }
             agent::AgentLoopEnd::Done { summary } => {
                 AgentEnd::Finished { said: summary, denials: Vec::new() }
             }
@@ -107,4 +128,12 @@ impl BuildContext {
         });
         Ok((toolbox, socket))
     }
+}
+
+/// Returns the fault of an attempt that took longer than `run.attempt`.
+fn too_long_fault(limit: Duration) -> Fault {
+    let limit = Span::from_millis(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    let message = format!("it took longer than {limit}");
+    let context = Timeout { operation: SOURCE.to_owned(), limit_ms: limit.as_millis() };
+    Fault::iteration_timeout(SOURCE, message, context)
 }

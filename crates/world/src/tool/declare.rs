@@ -12,6 +12,7 @@ use unstuck_core::engine::Reconciled;
 use unstuck_core::fault::{Fault, Permission};
 use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationKind, MutationSpec, ProbeCommand, PullRequest,
+    render_command_line,
 };
 use unstuck_core::time::Span;
 
@@ -20,7 +21,7 @@ use super::allow::{
 };
 use super::output::bad_input_fault;
 use super::wish::{Declaration, IrreversibleAction};
-use crate::commands::CommandPolicy;
+use crate::commands::{CommandPolicy, list_programs};
 
 const TOOL: &str = "mutate";
 const KEY_BYTES_MAX: usize = 200;
@@ -56,7 +57,11 @@ impl DeclarationPolicy {
                 commands.check_line(command).map_err(Box::new)?;
                 self.check_secrets(secrets.iter())?;
                 let call = build_shell_call(command, secrets, *timeout_seconds);
-                make_permanent(MutationSpec::from_call(key, Call::Command(call)))
+                let spec = make_permanent(MutationSpec::from_call(key, Call::Command(call)));
+                match split_plain_line(command).filter(|_| secrets.is_empty()) {
+                    Some(call) => MutationSpec { arguments: call.digest(), ..spec },
+                    None => spec,
+                }
             }
             IrreversibleAction::Http { secrets, .. } => {
                 self.check_secrets(secrets.iter().map(|header| &header.variable))?;
@@ -242,6 +247,16 @@ pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
     let probe = spec.look_up.as_ref();
     let probe = probe.and_then(|probe| as_shell_line(&probe.program, &probe.arguments));
     call.into_iter().chain(probe).collect()
+}
+
+/// Returns the call without a shell that a line stands for. It is the same action where a script performs it.
+fn split_plain_line(line: &str) -> Option<Call> {
+    let commands = list_programs(line);
+    let [words] = commands.as_slice() else { return None };
+    let (program, arguments) = words.split_first()?;
+    let is_plain = render_command_line(program, arguments) == line.trim();
+    let (program, arguments) = (program.clone(), arguments.to_vec());
+    is_plain.then(|| Call::Command(CommandCall { program, arguments, ..CommandCall::default() }))
 }
 
 fn build_shell_call(line: &str, secrets: &[String], timeout_seconds: Option<u64>) -> CommandCall {

@@ -194,7 +194,10 @@ fn render_output(ended: &ProcessResult, command: &str) -> ToolOutput {
         ProcessEnd::Exited(0) => String::new(),
         ProcessEnd::Exited(status) => format!("it ended with status {status}"),
         ProcessEnd::Signalled(signal) => format!("it was ended by signal {signal}"),
-        ProcessEnd::TimedOut { limit, .. } => format!("it was ended after {} s", limit.as_secs()),
+        ProcessEnd::TimedOut { limit, .. } => format!(
+            "it was ended after {} s; it may have taken effect, so look before you repeat it",
+            limit.as_secs()
+        ),
         ProcessEnd::Stopped => "it was stopped".to_owned(),
         ProcessEnd::NotStarted(_) => "it could not be started".to_owned(),
         ProcessEnd::TooMany { allowed } => {

@@ -64,8 +64,7 @@ pub(crate) async fn find_job_rows(
 pub(super) fn job_spec(job: &JobSettings, redactor: &Redactor) -> TaskSpec {
     let name = job.name.as_str();
     let goal = job.goal.as_deref().map(|goal| redactor.redact_text(goal).into_owned());
-    let title =
-        goal.as_deref().and_then(goal_title).unwrap_or_else(|| name.replace(['-', '_'], " "));
+    let title = goal.as_deref().and_then(goal_title).unwrap_or_else(|| name.to_owned());
     TaskSpec {
         name: name.to_owned(),
         title,

@@ -104,10 +104,9 @@ pub(crate) async fn list_job_states(
             render_job_state(Some(job), row.as_ref(), present(row.as_ref()), &questions, now);
         JobOverview {
             name: job.name.as_str().to_owned(),
-            title: row.as_ref().map_or_else(
-                || job.name.as_str().replace(['-', '_'], " "),
-                |row| row.spec.title.clone(),
-            ),
+            title: row
+                .as_ref()
+                .map_or_else(|| job.name.as_str().to_owned(), |row| row.spec.title.clone()),
             standing: stand,
             detail,
             schedule: job_schedule(job).map(|schedule| schedule.as_written().to_owned()),

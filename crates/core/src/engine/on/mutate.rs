@@ -51,7 +51,11 @@ fn reject_in_phase(
     let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
     match turn.run_owed(effect)?.step {
         Step::Execute => turn.emit_event(Event::Blamed { run: id, fault }),
-        _ => handle_raised_fault(turn, id, &fault),
+        _ => {
+            let what = Arc::from(wanted.key.as_str());
+            turn.emit_event(Event::Refused { run: id, what, why: Arc::from(&*fault.message) });
+            handle_raised_fault(turn, id, &fault);
+        }
     }
     Ok(())
 }

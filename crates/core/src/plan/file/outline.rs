@@ -13,15 +13,17 @@ pub(super) struct TextBlock {
     pub(super) depth: usize,
     /// The text without markup.
     pub(super) text: String,
-    /// The end of the first line within the text, if there are more lines.
+    /// The text as a title: what is marked as code keeps its marks.
+    pub(super) title: String,
+    /// The end of the first line within the title, if there are more lines.
     first_line_end: Option<usize>,
 }
 
 impl TextBlock {
-    /// Returns the first line.
+    /// Returns the first line of the title.
     pub(super) fn first_line(&self) -> &str {
-        let end = self.first_line_end.unwrap_or(self.text.len());
-        self.text.get(..end).unwrap_or(&self.text)
+        let end = self.first_line_end.unwrap_or(self.title.len());
+        self.title.get(..end).unwrap_or(&self.title)
     }
 }
 
@@ -72,18 +74,23 @@ impl Outline {
         match event {
             Event::Start(tag) => self.start_tag(&tag, range),
             Event::End(tag) => self.end_tag(tag),
-            Event::Text(words) | Event::Code(words) => {
+            Event::Text(words) => {
                 self.continue_block(range);
-                self.add_text(&words);
+                self.add_text(&words, "");
+            }
+            Event::Code(words) => {
+                self.continue_block(range);
+                let mark = if words.contains('`') { "``" } else { "`" };
+                self.add_text(&words, mark);
             }
             // `Vec<T>` in a sentence looks like HTML and is the author's own word.
             Event::InlineHtml(words) if !words.starts_with("<!--") => {
                 self.continue_block(range);
-                self.add_text(&words);
+                self.add_text(&words, "");
             }
             Event::SoftBreak | Event::HardBreak => {
                 self.end_line();
-                self.add_text(" ");
+                self.add_text(" ", "");
             }
             Event::TaskListMarker(ticked) if self.quotes == 0 => {
                 let item = self.around.last().and_then(|at| self.items.get_mut(*at));
@@ -144,9 +151,9 @@ impl Outline {
     fn begin_block(&mut self, kind: BlockKind, range: Range<usize>) {
         if self.quotes == 0 {
             let depth = self.lists.len();
-            let text = String::new();
+            let (text, title) = (String::new(), String::new());
             let first_line_end = None;
-            self.leaves.push(TextBlock { kind, range, depth, text, first_line_end });
+            self.leaves.push(TextBlock { kind, range, depth, text, title, first_line_end });
             self.open = true;
         }
     }
@@ -166,15 +173,17 @@ impl Outline {
         if self.open
             && let Some(leaf) = self.leaves.last_mut()
         {
-            leaf.first_line_end.get_or_insert(leaf.text.len());
+            leaf.first_line_end.get_or_insert(leaf.title.len());
         }
     }
 
-    fn add_text(&mut self, words: &str) {
+    /// Adds words to the open block; in its title, they are between two of these marks.
+    fn add_text(&mut self, words: &str, mark: &str) {
         if self.open
             && let Some(leaf) = self.leaves.last_mut()
         {
             leaf.text.push_str(words);
+            leaf.title.extend([mark, words, mark]);
         }
     }
 }

@@ -96,7 +96,7 @@ impl<'a> Sections<'a> {
                 self.goal = Some(GoalSection { range, empty: true });
             }
             None if level == 1 && self.title.is_none() && !leaf.text.trim().is_empty() => {
-                self.title = Some(&leaf.text);
+                self.title = Some(&leaf.title);
             }
             _ => {}
         }

@@ -90,7 +90,15 @@ impl ClaudeFacts {
     }
 
     fn classify_result(&self, line: &ClaudeLine<'_>) -> Kind {
-        self.classify_call(self.http_context(line), line.terminal_reason.as_deref())
+        let kind = self.classify_call(self.http_context(line), line.terminal_reason.as_deref());
+        // An answer that breaks off has no status, and the service's own word for the reason.
+        let said = result_message(line);
+        match kind {
+            Kind::ProviderApiError(of) if of.status.is_none() && said.ends_with(OVERLOADED) => {
+                Kind::ProviderOverloaded(RateLimit::default())
+            }
+            kind => kind,
+        }
     }
 
     /// Classifies a failed call. Billing and length come before the status, because theirs is a
@@ -140,6 +148,9 @@ impl ClaudeFacts {
         }
     }
 }
+
+/// The end of the message about a service that is overloaded.
+const OVERLOADED: &str = ": Overloaded";
 
 /// Returns whether a result says that no turn was begun: the loop was never entered.
 pub(super) fn has_begun_nothing(line: &ClaudeLine<'_>) -> bool {
