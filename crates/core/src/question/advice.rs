@@ -39,7 +39,7 @@ fn look_first(asked: &QuestionFacts<'_>) -> String {
     let place = asked.look_at.and_then(|place| quote_words(place, VALUE_CHARS_MAX));
     match place {
         Some(place) => format!(
-            "Please look at {place} first: it shows whether it happened. Then choose what you saw."
+            "Please look first whether it happened, for example at {place}. Then choose what you saw."
         ),
         None => "Please look first where the result would be visible. Then choose what you saw."
             .to_owned(),

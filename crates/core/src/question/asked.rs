@@ -221,7 +221,7 @@ pub(super) fn explain_asking(asked: &QuestionFacts<'_>) -> Option<String> {
             "I tried it one more time, and that did not help.".to_owned()
         }
         Reason::MaxRetriesExceeded { retries } => format!(
-            "I tried it {} more times, with longer and longer breaks, and that did not help.",
+            "I tried it {} more times, with breaks in between, and that did not help.",
             number_word(retries)
         ),
         Reason::WaitedTooLong { span: waited } => {

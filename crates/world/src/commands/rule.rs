@@ -34,10 +34,12 @@ pub(super) struct CommandRule {
 }
 
 impl CommandRule {
-    /// Parses a rule; returns `None` if it names no program.
+    /// Parses a rule; returns `None` if it names no program. A rule covers any further arguments, so `*` as a
+    /// word adds nothing.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace().map(str::to_owned);
         let program = words.next()?;
+        let words = words.filter(|word| word != "*");
         let (options, does) = words.partition(|word| word.starts_with('-'));
         Some(Self { program, does, options })
     }
@@ -250,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_rule_covers_what_it_says_and_no_more() {
-        let table: [(&str, &[&str], &[&str]); 5] = [
+        let table: [(&str, &[&str], &[&str]); 6] = [
             (
                 "git push",
                 &["git push", "git -C x push origin", "/usr/bin/git --no-pager push -f"],
@@ -259,6 +261,7 @@ mod tests {
             ("gh", &["gh", "gh pr list"], &["ghc"]),
             ("git reset --hard", &["git reset --hard", "git reset x --hard"], &["git reset x"]),
             ("mkfs*", &["mkfs.ext4 /dev/x", "mkfs"], &["amkfs"]),
+            ("docker *", &["docker ps", "docker"], &["dockerd"]),
             ("cargo publish", &["cargo +nightly publish"], &["cargo test -p publish"]),
         ];
         for (rule, inside, outside) in table {

@@ -255,8 +255,10 @@ fn split_plain_line(line: &str) -> Option<Call> {
     let [words] = commands.as_slice() else { return None };
     let (program, arguments) = words.split_first()?;
     let is_plain = render_command_line(program, arguments) == line.trim();
-    let (program, arguments) = (program.clone(), arguments.to_vec());
-    is_plain.then(|| Call::Command(CommandCall { program, arguments, ..CommandCall::default() }))
+    is_plain.then(|| {
+        let arguments = arguments.to_vec();
+        Call::Command(CommandCall { program: program.clone(), arguments, ..CommandCall::default() })
+    })
 }
 
 fn build_shell_call(line: &str, secrets: &[String], timeout_seconds: Option<u64>) -> CommandCall {

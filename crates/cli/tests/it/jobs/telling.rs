@@ -28,9 +28,9 @@ fn a_refused_login_says_what_to_renew() {
     assert!(status.contains("AUTH_INVALID:"), "{status}");
     let log = unstuck(&stage, &["log"]);
     for line in [
-        "“nightly sync” is due. (nightly-sync)",
-        "Running “nightly sync”. (nightly-sync, r0)",
-        "Asked you about “nightly sync”: the account refused the key. (nightly-sync, q0, AUTH_INVALID, \
+        "“nightly-sync” is due.",
+        "Running “nightly-sync”. (r0)",
+        "Asked you about “nightly-sync”: the account refused the key. (q0, AUTH_INVALID, \
          replace the key or password for github.com)",
     ] {
         assert!(log.contains(line), "{line}: {log}");

@@ -46,6 +46,7 @@ fn reject_in_phase(
         wanted.key,
         phase.as_str(),
     );
+    let why = Arc::from(message.as_str());
     let step = Some(wanted.key.clone());
     let context = Logic { step, phase: Some(phase.as_str().to_owned()), exit: None };
     let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
@@ -53,7 +54,7 @@ fn reject_in_phase(
         Step::Execute => turn.emit_event(Event::Blamed { run: id, fault }),
         _ => {
             let what = Arc::from(wanted.key.as_str());
-            turn.emit_event(Event::Refused { run: id, what, why: Arc::from(&*fault.message) });
+            turn.emit_event(Event::Refused { run: id, what, why });
             handle_raised_fault(turn, id, &fault);
         }
     }

@@ -151,9 +151,14 @@ impl Outline {
     fn begin_block(&mut self, kind: BlockKind, range: Range<usize>) {
         if self.quotes == 0 {
             let depth = self.lists.len();
-            let (text, title) = (String::new(), String::new());
-            let first_line_end = None;
-            self.leaves.push(TextBlock { kind, range, depth, text, title, first_line_end });
+            self.leaves.push(TextBlock {
+                kind,
+                range,
+                depth,
+                text: String::new(),
+                title: String::new(),
+                first_line_end: None,
+            });
             self.open = true;
         }
     }

@@ -224,7 +224,7 @@ fn a_plan_file_is_its_open_items() {
     let expected = [
         (
             "add-timeouts-to-http",
-            "Add timeouts to http",
+            "Add timeouts to `http`",
             "Add **timeouts** to `http`\n- [ ] and a test\n\nMore.",
             "",
         ),

@@ -95,7 +95,9 @@ impl ServiceClient {
 fn missing_key_fault(settings: &ModelSettings, vendor: &Vendor) -> Fault {
     let variable = settings.variable.clone();
     let message = match &variable {
-        Some(variable) => format!("no key: {variable} is not set"),
+        Some(variable) => {
+            format!("no key: {variable} is not set; `export {variable}=…` sets it for this shell")
+        }
         None => "no key is set".to_owned(),
     };
     let auth = Auth { account: vendor.name.to_owned(), variable, ..Auth::default() };
