@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn a_failure_far_from_the_end_is_shown() {
         let go = |after: usize| {
-            let passed =
-                (0..after).map(|n| format!("=== RUN   TestB{n}\n--- PASS: TestB{n} (0.00s)\n"));
+            let test = |n| format!("=== RUN   TestB{n}\n--- PASS: TestB{n} (0.00s)\n");
+            let passed: Vec<String> = (0..after).map(test).collect();
             format!(
                 "=== RUN   TestA\n    a_test.go:5: A() = 1, want 2\n--- FAIL: TestA (0.00s)\n{}PASS\nok  \tx/b\t0.01s\nFAIL\n",
-                passed.collect::<String>()
+                passed.concat()
             )
         };
         let long = go(40);
@@ -67,8 +67,8 @@ mod tests {
         // What is at the end anyway stays as it is.
         let short = go(4);
         assert_eq!(excerpt_lines(&short, 20), short.lines().collect::<Vec<_>>());
-        let plain: String = (0..30).map(|n| format!("line {n}\n")).collect();
-        assert_eq!(excerpt_lines(&plain, 20).first(), Some(&"line 10"));
+        let plain: Vec<String> = (0..30).map(|n| format!("line {n}")).collect();
+        assert_eq!(excerpt_lines(&plain.join("\n"), 20).first(), Some(&"line 10"));
         assert_eq!(excerpt_lines("", 20), Vec::<&str>::new());
     }
 }
