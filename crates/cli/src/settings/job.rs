@@ -345,11 +345,8 @@ impl<'de> Deserialize<'de> for FiringBudget {
             Ok(FiringBudgetInput::Parts(cap)) => cap,
             Err(_) => return Err(D::Error::custom("write \"$2.50\", or money, tokens and time")),
         };
-        let nothing = cap.money == Some(Money(0))
-            || cap.tokens == Some(0)
-            || cap.time == Some(Length::default());
         // A budget of zero would stop the job before it starts.
-        if nothing {
+        if cap.find_zeros().next().is_some() {
             Err(D::Error::custom("nothing can be spent like this"))
         } else {
             Ok(Self(cap))

@@ -16,7 +16,7 @@ use super::job::duplicate_name_problem;
 use super::job_files::{self, JobFile};
 use super::keys::SettingKeys;
 use super::layer::{FILE_BYTES_MAX, SettingOrigin, SettingsLayer, read_file};
-use super::sections::Settings;
+use super::sections::{BudgetSettings, Settings};
 use crate::error::{CliError, internal_fault, near_hint};
 use crate::problem::InputProblem;
 
@@ -315,12 +315,12 @@ impl SettingsMerge {
             origins.insert(format!("{JOB}.{name}"), SettingOrigin::File(place));
             settings.job.push(job);
         }
-        if settings.run.jobs == 0 {
+        for (key, message, hint) in settings.find_zeros() {
             let place =
-                origins.get("run.jobs").map_or_else(|| "settings".to_owned(), ToString::to_string);
-            let message = "run.jobs: 0 would start no task";
-            let problem = InputProblem::at_place(Code::ConfigInvalid, place, message);
-            problems.push(problem.with_field("run.jobs").with_hint("write 1 or more"));
+                origins.get(&key).map_or_else(|| "settings".to_owned(), ToString::to_string);
+            let problem =
+                InputProblem::at_place(Code::ConfigInvalid, place, format!("{key}: {message}"));
+            problems.push(problem.with_field(&key).with_hint(hint));
         }
         match settings.to_policy() {
             Ok(policy) if problems.is_empty() => {
@@ -336,6 +336,23 @@ impl SettingsMerge {
 }
 
 impl Settings {
+    /// Returns the settings whose zero would begin no work, each with the reason and what to write.
+    fn find_zeros(&self) -> Vec<(String, &'static str, &'static str)> {
+        let mut found = Vec::new();
+        if self.run.jobs == 0 {
+            found.push(("run.jobs".to_owned(), "0 would start no task", "write 1 or more"));
+        }
+        let BudgetSettings { per_task, per_build, per_day } = &self.budget;
+        for (name, cap) in [("per_task", per_task), ("per_build", per_build), ("per_day", per_day)]
+        {
+            for part in cap.find_zeros() {
+                let key = format!("budget.{name}.{part}");
+                found.push((key, "nothing can be spent like this", "leave it out for no limit"));
+            }
+        }
+        found
+    }
+
     /// Returns the validated policy.
     pub(crate) fn to_policy(&self) -> Result<Policy, Box<Fault>> {
         let Self { run, retry, backoff, wait, budget, .. } = self;

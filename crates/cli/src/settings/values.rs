@@ -170,6 +170,16 @@ pub(crate) struct SpendingCap {
 }
 
 impl SpendingCap {
+    /// Returns the names of the parts that are zero.
+    pub(super) fn find_zeros(&self) -> impl Iterator<Item = &'static str> {
+        let parts = [
+            ("money", self.money == Some(Money(0))),
+            ("tokens", self.tokens == Some(0)),
+            ("time", self.time == Some(Length::default())),
+        ];
+        parts.into_iter().filter(|(_, is_zero)| *is_zero).map(|(name, _)| name)
+    }
+
     /// Converts a cap to an amount. An unset cap is no limit, which the engine represents as zero.
     pub(super) fn to_amount(self) -> Amount {
         Amount {

@@ -50,6 +50,9 @@ fn no_task_at_a_time_is_refused() {
     stage.replace_setting("[run]\n", "[run]\njobs = 0\n");
     let ran = stage.run(&["run", "write a"]).exits(78);
     assert!(ran.stderr.contains("run.jobs: 0 would start no task"), "{ran}");
+    stage.replace_setting("[run]\njobs = 0\n", "[budget]\nper_build = { money = \"$0\" }\n[run]\n");
+    let ran = stage.run(&["run", "write a"]).exits(78);
+    assert!(ran.stderr.contains("budget.per_build.money: nothing can be spent"), "{ran}");
 }
 
 // What the agent does not see is said once, without the files that say what is to be done.
