@@ -130,13 +130,16 @@ pub enum Command {
         /// Name of the person who answered.
         by: Arc<str>,
     },
-    /// The operator's judgement, before it is asked for, whether the red checks of the base belong
-    /// to the work.
+    /// The operator's judgement whether the red checks of the base belong to the work. It also
+    /// answers the question about them, if that is open already.
     JudgeBase {
         /// The build whose base is judged.
         build: BuildId,
         /// True if the red checks belong to the work.
         belongs: bool,
+        /// Name of the person who judged.
+        #[serde(default)]
+        by: Arc<str>,
     },
     /// Probe again whether an action happened.
     CheckAgain {

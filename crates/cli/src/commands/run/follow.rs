@@ -17,7 +17,9 @@ use super::ending::BuildsEnding;
 use super::live::LiveRequest;
 use super::show::RunOutput;
 use crate::error::CliError;
-use crate::project::{LocalProject, ProjectMessage, ProjectSession, sleep_until_some};
+use crate::project::{
+    LocalProject, ProjectMessage, ProjectSession, current_user, sleep_until_some,
+};
 
 pub(super) struct FollowLimits {
     /// The time at which all builds are paused.
@@ -137,8 +139,9 @@ pub(super) async fn follow_until_end(
                 LiveRequest::Kick => view.kick_waiting(session).await?,
                 LiveRequest::Answer => view.answer_questions().await?,
                 LiveRequest::JudgeBase { build, belongs } => {
+                    let by = current_user().into();
                     // A build that ended meanwhile needs no judgment any more.
-                    let _ = session.submit_command(Command::JudgeBase { build, belongs }).await;
+                    let _ = session.submit_command(Command::JudgeBase { build, belongs, by }).await;
                 }
                 LiveRequest::Pause => pause_builds(session, builds).await,
                 LiveRequest::Background => return Ok(Some(BuildsEnding::Background)),

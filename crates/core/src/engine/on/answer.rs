@@ -1,5 +1,5 @@
-//! Handles `Answer`: resolves a question by the operator's decision. No other code resolves a
-//! question.
+//! Handles `Answer` and `JudgeBase`: resolves a question by the operator's decision. No other code
+//! resolves a question.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,6 +46,37 @@ pub(super) fn handle_answer(
         Subject::Job(task) => apply_to_job(turn, task, decision),
         Subject::Error(_) => apply_to_error(turn, &question, decision, guidance.as_ref()),
     }
+    Ok(())
+}
+
+/// Records the operator's judgement whether the red checks of the base belong to the work. If the
+/// question about them is open already, the judgement is its answer.
+pub(super) fn handle_judge_base(
+    turn: &mut Transition<'_>,
+    build: BuildId,
+    belongs: bool,
+    by: Arc<str>,
+) -> Result<(), CommandRejection> {
+    let known = turn.state.build(build).ok_or(CommandRejection::NoBuild(build))?;
+    if known.state.has_ended() {
+        return Err(CommandRejection::NotNow {
+            what: format!("build {build}"),
+            state: known.state.as_str(),
+        });
+    }
+    let is_about_base = |question: &&Question| {
+        question.kind == QuestionKind::RedBase
+            && question.tasks.iter().any(|task| known.tasks.contains(task))
+    };
+    let asked = turn.state.questions().find(is_about_base).map(|question| question.id);
+    if let Some(question) = asked {
+        let decision = if belongs { Decision::Belongs } else { Decision::Unrelated };
+        return handle_answer(turn, question, decision, None, by);
+    }
+    turn.emit_with_reason(
+        Event::BaseJudged { build, belongs },
+        Why::from_rule(Rule::PersonDecided),
+    );
     Ok(())
 }
 

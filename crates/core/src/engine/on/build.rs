@@ -1,5 +1,4 @@
-//! Handles the commands about a build: `StartBuild`, `JudgeBase`, `Pause`, `Resume`, `Cancel` and
-//! `Abort`.
+//! Handles the commands about a build: `StartBuild`, `Pause`, `Resume`, `Cancel` and `Abort`.
 
 use std::sync::Arc;
 
@@ -25,27 +24,6 @@ pub(super) fn handle_start_build(
     // The user has one working tree, so one task works in it at a time.
     let slots = if in_place { 1 } else { slots.max(1) };
     turn.emit_event(Event::BuildStarted { build, plan, slots, in_place });
-}
-
-/// Records what the operator says before being asked: whether the red checks of the base belong to
-/// the work.
-pub(super) fn handle_judge_base(
-    turn: &mut Transition<'_>,
-    build: BuildId,
-    belongs: bool,
-) -> Result<(), CommandRejection> {
-    let state = turn.state.build(build).ok_or(CommandRejection::NoBuild(build))?.state;
-    if state.has_ended() {
-        return Err(CommandRejection::NotNow {
-            what: format!("build {build}"),
-            state: state.as_str(),
-        });
-    }
-    turn.emit_with_reason(
-        Event::BaseJudged { build, belongs },
-        Why::from_rule(Rule::PersonDecided),
-    );
-    Ok(())
 }
 
 /// Holds a build. A pause is no failure, charges no counter and starts no repair.

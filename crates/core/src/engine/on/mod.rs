@@ -75,7 +75,9 @@ fn handle_command(turn: &mut Transition<'_>, command: Command) -> Result<(), Com
         Command::Answer { question, decision, guidance, by } => {
             answer::handle_answer(turn, question, decision, guidance, by)
         }
-        Command::JudgeBase { build, belongs } => build::handle_judge_base(turn, build, belongs),
+        Command::JudgeBase { build, belongs, by } => {
+            answer::handle_judge_base(turn, build, belongs, by)
+        }
         Command::CheckAgain { question } => settle_action::handle_check_again(turn, question),
         Command::Pause { build } => build::handle_pause(turn, build),
         Command::Resume { build } => build::handle_resume(turn, build),

@@ -76,9 +76,31 @@ fn a_task_that_leaves_the_base_red_can_be_left_out() {
 fn a_person_can_judge_the_base_before_it_is_asked() {
     let mut stage = Stage::tasks(&["a"]);
     let build = stage.state.builds().next().unwrap().id;
-    let events = stage.must(Command::JudgeBase { build, belongs: false });
+    let judge = |belongs| Command::JudgeBase { build, belongs, by: "ada".into() };
+    let events = stage.must(judge(false));
     assert_eq!(events, [Event::BaseJudged { build, belongs: false }]);
     stage.succeed("a");
-    let late = stage.try_to(Command::JudgeBase { build, belongs: true });
+    let late = stage.try_to(judge(true));
     assert!(matches!(late, Err(CommandRejection::NotNow { .. })), "{late:?}");
+}
+
+// B15
+#[test]
+fn a_judgement_of_the_base_answers_the_question_that_is_open() {
+    for (belongs, decision) in [(false, Decision::Unrelated), (true, Decision::Belongs)] {
+        let mut stage = Stage::tasks(&["a", "b"]);
+        stage.attempt("a");
+        stage.fails("a", as_before());
+        let asked = stage.question().id;
+        let build = stage.state.builds().next().unwrap().id;
+        let events = stage.must(Command::JudgeBase { build, belongs, by: "ada".into() });
+        let answered = events.iter().any(|event| {
+            matches!(event, Event::QuestionResolved { question, decision: said, by, .. }
+                if (*question, *said, &**by) == (asked, decision, "ada"))
+        });
+        assert!(answered, "{events:?}");
+        assert_eq!(stage.state.builds().next().unwrap().base_belongs, Some(belongs));
+        assert_eq!(stage.state.questions().count(), 0);
+        assert!(!matches!(stage.task_state("a"), TaskState::Parked { .. }));
+    }
 }
