@@ -30,6 +30,12 @@ impl GateCheck<'_> {
     ) -> CheckOutcome {
         match ended.how {
             ProcessEnd::Exited(0) => self.judge_success(ended, directory),
+            ProcessEnd::Exited(exit) if is_failed_assertion(exit - SIGNAL_BASE, ended) => {
+                self.judge_failed_exit(ended, exit, directory, wall)
+            }
+            ProcessEnd::Signalled(signal) if is_failed_assertion(signal, ended) => {
+                self.judge_failed_exit(ended, SIGNAL_BASE + signal, directory, wall)
+            }
             ProcessEnd::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
                 CheckOutcome::Failed(Box::new(self.crash_fault(exit - SIGNAL_BASE)))
             }
@@ -148,6 +154,10 @@ impl GateCheck<'_> {
         let red = self.red_failure(exit, &message, output.trim_start());
         CheckOutcome::Red(Box::new(CheckFailure { broken: Some(broken), ..red }))
     }
+}
+
+fn is_failed_assertion(signal: i32, ended: &ProcessResult) -> bool {
+    text_rules::is_failed_assertion(signal, &ended.output.to_bytes())
 }
 
 impl CheckPass {

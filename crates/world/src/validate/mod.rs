@@ -26,6 +26,6 @@ pub use definition::{
     MissingDefinitions, find_defining_files, list_command_lines, list_test_patterns,
 };
 pub use measure::{BaselineRequirement, find_withheld, render_fence_denial};
-pub use network::{render_network_denial, render_service_denial};
+pub use network::{lacks_network, render_network_denial, render_service_denial};
 pub use outside::find_outside_fault;
 pub use secrets::{SecretFinding, SecretScanner};

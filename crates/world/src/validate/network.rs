@@ -86,7 +86,7 @@ pub(super) fn no_network_fault(source: String, command: &str, output: &str) -> F
 }
 
 /// Returns whether a check could not run because the sandbox keeps it from the network.
-pub(super) fn lacks_network(fault: &Fault) -> bool {
+pub fn lacks_network(fault: &Fault) -> bool {
     let Kind::PreconditionMissing(missing) = &fault.kind else { return false };
     fault.source.starts_with("validate:") && missing.what.starts_with(LACKING)
 }

@@ -12,7 +12,9 @@ use super::{RuleVerdict, judge_diagnosis};
 use crate::code::{Class, Code};
 use crate::signature::{Diagnosis, Fact, LineRole, OutputLine};
 pub(super) use runners::reports_failure;
-pub use stop::{CheckStop, find_check_stop, find_missing_import, find_missing_of_script};
+pub use stop::{
+    CheckStop, find_check_stop, find_missing_import, find_missing_of_script, is_failed_assertion,
+};
 
 /// Returns the verdict on the environment, if the output of a check has one.
 pub(super) fn judge_surroundings(plain: &[u8], diagnosis: &Diagnosis<'_>) -> Option<RuleVerdict> {

@@ -19,7 +19,9 @@ mod vocabulary;
 
 use crate::code::Code;
 use crate::signature::{self, Diagnosis, LineRole, OutputLine, Signature};
-pub use checks::{CheckStop, find_check_stop, find_missing_import, find_missing_of_script};
+pub use checks::{
+    CheckStop, find_check_stop, find_missing_import, find_missing_of_script, is_failed_assertion,
+};
 use hit::RuleHit;
 pub use named::{OutputNames, extract_names, find_expired_certificate, find_unreached_address};
 pub(super) use vocabulary::HELD_ELSEWHERE;

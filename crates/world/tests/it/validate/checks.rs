@@ -66,6 +66,9 @@ fn each_end_has_its_code() {
     let table = [
         ("exit 1", Code::ValidationPreCommit),
         ("kill -SEGV $$", Code::ToolCrash),
+        ("echo 'double free or corruption (out)'; kill -ABRT $$", Code::ToolCrash),
+        ("echo 'a.c:3: main: Assertion failed'; kill -ABRT $$", Code::ValidationPreCommit),
+        ("sh -c 'echo expected 5, got 4; kill -ABRT $$'; exit $?", Code::ValidationPreCommit),
         ("sh -c 'kill -KILL $$'; exit $?", Code::ToolCrash),
         ("echo 'curl: (7) Failed to connect: Connection refused' >&2; exit 7", Code::EnvConnection),
         // The machine has space.

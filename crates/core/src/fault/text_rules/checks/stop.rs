@@ -19,10 +19,16 @@ pub enum CheckStop {
     Signal(i32),
 }
 
-/// Signals by the name that `make` and `just` print. An abort is missing: an assertion of a C program that
-/// fails aborts it, which is a red test.
-const SIGNALS: [(&str, i32); 4] =
-    [("Segmentation fault", 11), ("Bus error", 7), ("Illegal instruction", 4), ("Killed", 9)];
+/// Signals by the name that `make` and `just` print.
+const SIGNALS: [(&str, i32); 5] = [
+    ("Segmentation fault", 11),
+    ("Bus error", 7),
+    ("Illegal instruction", 4),
+    ("Killed", 9),
+    ("Aborted", ABORT),
+];
+/// The signal by which a program ends itself, also after an assertion that fails.
+const ABORT: i32 = 6;
 /// A shell adds the signal that ended its command to this.
 const SIGNAL_BASE: i32 = 128;
 /// Exit code of a shell for a program that does not exist.
@@ -56,7 +62,8 @@ pub fn find_check_stop(output: &[u8]) -> Option<CheckStop> {
     }
     let exits: Vec<i32> = trailer.iter().filter_map(|line| parse_exit(line)).collect();
     if let Some(signal) = exits.iter().find_map(|exit| find_signal(*exit)) {
-        return Some(CheckStop::Signal(signal));
+        let is_red = signal == ABORT && names_unmet_condition(&plain);
+        return (!is_red).then_some(CheckStop::Signal(signal));
     }
     let last = said.last()?;
     if exits.contains(&NOT_FOUND) {
@@ -71,6 +78,20 @@ pub fn find_check_stop(output: &[u8]) -> Option<CheckStop> {
         let program = parse_not_found(last).filter(|_| is_passed_on && is_started_by_tool(last));
         program.map(CheckStop::Program)
     })
+}
+
+/// Returns whether a check that ended with a signal is a red test: an assertion of a C program that fails
+/// aborts it.
+pub fn is_failed_assertion(signal: i32, output: &[u8]) -> bool {
+    signal == ABORT && names_unmet_condition(&clean_output(output))
+}
+
+/// Returns whether the output of an aborted program says that a condition does not hold. A program that only
+/// crashed says nothing of the kind: `double free or corruption (out)`.
+fn names_unmet_condition(plain: &[u8]) -> bool {
+    const WORDS: [&str; 6] = ["assert", "expect", "fail", "panicked", "mismatch", " got "];
+    let text = String::from_utf8_lossy(plain).to_lowercase();
+    WORDS.iter().any(|word| text.contains(word))
 }
 
 /// Returns the program or module without which the script `name` ended with `exit`, if its output says so and
@@ -329,6 +350,17 @@ mod tests {
             ("Killed\nmake: *** [Makefile:2: test] Error 137\n", CheckStop::Signal(9)),
             ("make: *** [Makefile:2: test] Killed\n", CheckStop::Signal(9)),
             ("error: Recipe `test` was terminated on line 2 by signal 11\n", CheckStop::Signal(11)),
+            (
+                "gcc -o build/check check.c && ./build/check\ndouble free or corruption (out)\n\
+                 Aborted (core dumped)\nmake: *** [Makefile:2: test] Error 134\n",
+                CheckStop::Signal(6),
+            ),
+            ("make: *** [Makefile:2: test] Aborted (core dumped)\n", CheckStop::Signal(6)),
+            (
+                "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n\
+                 Aborted\nmake: *** [Makefile:2: test] Error 134\n",
+                CheckStop::Signal(6),
+            ),
         ];
         for (output, expected) in table {
             assert_eq!(found(output), Some(expected), "{output}");
@@ -424,6 +456,7 @@ mod tests {
             // An assertion of C aborts.
             "calc_test: calc_test.c:8: main: Assertion `add(2, 3) == 5' failed.\nAborted\n\
              make: *** [Makefile:2: test] Error 134\n",
+            "sum: expected 5, got 4\nAborted\nmake: *** [Makefile:2: test] Error 134\n",
             "a page: not found\n",
             "sh: 1: jest: not found\n",
             "",
