@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::RunId;
 use super::question::Tried;
 use super::signatures::APPROACHES_KEPT_MAX;
-use crate::fault::{Class, Fault, Kind};
+use crate::fault::{Class, Code, Fault, Kind};
 
 /// The setbacks of one task so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +103,10 @@ fn remember_approach(known: &mut Vec<Tried>, tried: &Tried) -> bool {
     let digest = tried.approach.digest;
     let same = |known: &&mut Tried| digest.is_some() && known.approach.digest == digest;
     if let Some(known) = known.iter_mut().find(same) {
-        known.code = tried.code;
+        // It failed as it did the first time; only its repetition was refused.
+        if tried.code != Code::LogicRepeatedApproach {
+            known.code = tried.code;
+        }
         return false;
     }
     if known.len() == APPROACHES_KEPT_MAX {

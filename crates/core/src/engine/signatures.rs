@@ -11,8 +11,9 @@ use crate::fault::{Class, Code};
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// Maximum number of failed approaches remembered per error; the oldest are dropped first.
-pub const APPROACHES_KEPT_MAX: usize = 8;
+/// Maximum number of failed approaches remembered per error and task; the oldest are dropped first. More
+/// than the default limit of consecutive failures, so that a question lists all of them.
+pub const APPROACHES_KEPT_MAX: usize = 16;
 
 /// The record of one error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,20 +23,21 @@ pub fn excerpt_lines(output: &str, lines_max: usize) -> Vec<&str> {
     let mut sections = SectionReader::new(&tests);
     let told: Vec<bool> = plain.lines().map(|line| sections.read_line(line)).collect();
     let is_at_end = told.iter().rev().take(lines_max).any(|told| *told);
-    if tests.is_empty() || told.len() != lines.len() || is_at_end {
+    // Names of tests alone say less than the end of the output.
+    let is_told = told.iter().any(|told| *told);
+    if tests.is_empty() || told.len() != lines.len() || is_at_end || !is_told {
         return end.to_vec();
     }
     let rest = lines_max / END_PART;
-    let ahead = &lines[..lines.len() - rest];
     let named = plain.lines().map(names_failed_test);
-    let about = ahead.iter().zip(told.iter().zip(named));
-    let about = about.filter(|(_, (told, named))| **told || *named).map(|(line, _)| *line);
-    let mut excerpt: Vec<&str> = about.take(lines_max - rest - 1).collect();
-    if excerpt.is_empty() {
-        return end.to_vec();
-    }
+    let about = told.iter().zip(named).enumerate();
+    let about = about.filter(|(_, (told, named))| **told || *named).map(|(at, _)| at);
+    let about: Vec<usize> = about.take(lines_max - rest - 1).collect();
+    let rest = lines.len() - (lines_max - 1 - about.len());
+    let ahead = about.into_iter().filter(|at| *at < rest);
+    let mut excerpt: Vec<&str> = ahead.map(|at| lines[at]).collect();
     excerpt.push(LEFT_OUT);
-    excerpt.extend_from_slice(&lines[lines.len() - rest..]);
+    excerpt.extend_from_slice(&lines[rest..]);
     excerpt
 }
 
@@ -67,6 +68,23 @@ mod tests {
         // What is at the end anyway stays as it is.
         let short = go(4);
         assert_eq!(excerpt_lines(&short, 20), short.lines().collect::<Vec<_>>());
+        // The lines that are left show the end.
+        assert_eq!(shown.len(), 20, "{shown:?}");
+        let test = |name: &str| {
+            format!(
+                "{line}\nFAIL: {name} (t.T.{name})\n{dash}\nTraceback (most recent call last):\n  File \"t.py\", \
+                 line 9, in {name}\n    self.assertEqual(add(), 5)\nAssertionError: -1 != 5\n\n",
+                line = "=".repeat(70),
+                dash = "-".repeat(70)
+            )
+        };
+        let two = format!(
+            "{}{}{}Ran 2 tests in 0.01s\n\nFAILED\n",
+            test("test_a"),
+            test("test_b"),
+            test("test_c")
+        );
+        assert_eq!(excerpt_lines(&two, 20), two.lines().skip(7).collect::<Vec<_>>());
         let plain: Vec<String> = (0..30).map(|n| format!("line {n}")).collect();
         assert_eq!(excerpt_lines(&plain.join("\n"), 20).first(), Some(&"line 10"));
         assert_eq!(excerpt_lines("", 20), Vec::<&str>::new());

@@ -338,16 +338,21 @@ fn attempt_line(asked: &QuestionFacts<'_>, attempt: &TriedAttempt<'_>, again: bo
         }
         (files, _) => Some(format!("changed {}", count_noun(files, "file", "files"))),
     };
-    match (summary.and_then(|summary| quote_words(summary, VALUE_CHARS_MAX)), did) {
+    let summary = summary.and_then(|summary| quote_words(summary, VALUE_CHARS_MAX));
+    match (summary.map(end_sentence), did) {
         (summary, _) if attempt.code == Code::LogicNoProgress && attempt.files_changed == 0 => {
             let said = summary.map_or_else(String::new, |summary| format!(" It said: {summary}"));
             format!("{tried} {number} {CHANGED_NOTHING}.{said}")
         }
         (None, None) => format!("{tried} {number}: {ended}."),
         (None, Some(did)) => format!("{tried} {number} {did} and {ended}."),
-        (Some(summary), None) => format!("{tried} {number}: {summary}. Then {ended}."),
-        (Some(summary), Some(did)) => {
-            format!("{tried} {number}: {summary}. It {did} and {ended}.")
-        }
+        (Some(summary), None) => format!("{tried} {number}: {summary} Then {ended}."),
+        (Some(summary), Some(did)) => format!("{tried} {number}: {summary} It {did} and {ended}."),
     }
+}
+
+/// Adds a full stop to quoted words, unless they end a sentence themselves.
+fn end_sentence(quoted: String) -> String {
+    let said = quoted.trim_end_matches('\u{201d}');
+    if said.ends_with(['.', '!', '?', '\u{2026}']) { quoted } else { quoted + "." }
 }
