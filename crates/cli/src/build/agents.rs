@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use unstuck_core::fault::Code;
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::time::Span;
 use unstuck_runner::build::{ModelWorker, TaskWorker};
 use unstuck_world::commands::CommandRules;
 use unstuck_world::model::Model;
@@ -138,7 +137,6 @@ impl WorkerFactory<'_> {
     }
 
     fn create_model_worker(&self, spec: &TaskSpec, model: Arc<dyn Model>) -> TaskWorker {
-        let run = &self.settings.run;
         let agent = &self.settings.agent;
         let name = self.model_for(spec);
         TaskWorker::Model(Arc::new(ModelWorker {
@@ -146,10 +144,6 @@ impl WorkerFactory<'_> {
             settings: unstuck_runner::agent::ModelCallLimits {
                 output_tokens_max: agent.output_tokens_max.0,
                 price: name.and_then(|name| Prices::default().find_price(&name)),
-                call_time_max: match self.settings.budget.per_task.time {
-                    Some(_) => run.attempt.0,
-                    None => Span::ZERO,
-                },
             },
             commands: self.command_rules(),
             network: self.network,

@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::ProgressReport;
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
-use unstuck_core::time::{Span, Time};
+use unstuck_core::time::Time;
 use unstuck_world::agent::Usage;
 use unstuck_world::model::{Model, ToolSpec};
 use unstuck_world::provider::prices::Price;
@@ -23,8 +23,6 @@ pub struct ModelCallLimits {
     pub output_tokens_max: u32,
     /// The price of the model, if known.
     pub price: Option<Price>,
-    /// Maximum duration of a call, reserved from a time budget; zero if there is none.
-    pub call_time_max: Span,
 }
 
 /// The way an attempt ended.
@@ -123,8 +121,8 @@ pub(super) fn estimate_max_cost(
             Usage { cache_written_tokens: input, output_tokens: output, ..Usage::default() };
         price.compute_cost(&plain).max(price.compute_cost(&cached))
     });
-    let time_ms = settings.call_time_max.as_millis();
-    Amount { money_micros, tokens: input.saturating_add(output), time_ms }
+    // The attempt is ended when the working time is spent, so that a call needs none in advance.
+    Amount { money_micros, tokens: input.saturating_add(output), time_ms: 0 }
 }
 
 /// Returns the length in bytes of the request apart from the conversation.

@@ -125,7 +125,11 @@ impl BuildContext {
 
     /// Returns the limits of an attempt: the agent program ends itself when the money is spent, and
     /// is ended when the working time is.
-    async fn compute_limits(&self, order: &EffectRequest, task: &TaskSettings) -> AttemptLimits {
+    pub(super) async fn compute_limits(
+        &self,
+        order: &EffectRequest,
+        task: &TaskSettings,
+    ) -> AttemptLimits {
         let budget = self.settings.budget;
         let now = self.clock.now();
         let left = StateQuery::BudgetLeft { task: order.effect.task, budget, now };
@@ -242,6 +246,12 @@ impl BuildContext {
     }
 }
 
+const BEGUN_BEFORE: &str =
+    "This task was begun before. Look at what is there before you go on.";
+/// An agent program starts a command before it reports it, so the record may lack the last one.
+const MAY_HAVE_BEEN_CUT_OFF: &str = "If a command of yours was cut off, it may have taken effect: \
+                                     look whether that is so before you run it again.";
+
 /// Returns the value of a variable.
 pub(super) fn find_variable<'a>(
     environment: &'a [(OsString, OsString)],
@@ -263,8 +273,10 @@ fn render_agent_prompt(
     if order.nudged {
         parts.push(NUDGE.to_owned());
     } else if matches!(start, Start::Resume | Start::Compacted) {
-        parts
-            .push("This task was begun before. Look at what is there before you go on.".to_owned());
+        parts.push(BEGUN_BEFORE.to_owned());
+        if order.cut_off.is_none() {
+            parts.push(MAY_HAVE_BEEN_CUT_OFF.to_owned());
+        }
     }
     parts.extend(order.cut_off.clone());
     parts.push(format!("# Task: {}\n\n{}", order.task.title, order.task.goal));

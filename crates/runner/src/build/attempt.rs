@@ -454,10 +454,14 @@ fn name_requested_model(end: &mut AgentEnd, model: Option<String>) {
 fn blame_time_budget(end: &mut AgentEnd, agent: Option<&str>) {
     let AgentEnd::Failed(fault) = end else { return };
     if fault.code() == Code::IterationTimeout {
-        let spent = BudgetSpent { unit: "time".to_owned(), ..BudgetSpent::default() };
-        let source = agent.unwrap_or("agent");
-        **fault = Fault::budget_exhausted(source, "its working time is spent", spent);
+        **fault = spent_time_fault(agent.unwrap_or("agent"));
     }
+}
+
+/// Returns the fault of an attempt that was ended because no working time is left.
+pub(super) fn spent_time_fault(source: &str) -> Fault {
+    let spent = BudgetSpent { unit: "time".to_owned(), ..BudgetSpent::default() };
+    Fault::budget_exhausted(source, "its working time is spent", spent)
 }
 
 /// Names the AI service in the fault of an agent program that did not reach it. The program itself

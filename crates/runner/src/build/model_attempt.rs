@@ -12,7 +12,7 @@ use unstuck_world::tool::{ToolContext, Toolbox};
 use unstuck_world::workspace::Workspace;
 
 use super::assignment::{SupervisorLink, find_variable};
-use super::attempt::AttemptWork;
+use super::attempt::{AttemptWork, spent_time_fault};
 use super::context::BuildContext;
 use super::sandbox::AgentNetwork;
 use super::settings::{ModelWorker, TaskSettings};
@@ -53,7 +53,7 @@ impl BuildContext {
             workspace,
             kept: self.load_conversation(order).await,
         };
-        let limit = task.limits.total;
+        let limit = self.compute_limits(order, task).await.total;
         let own_stop = stop.child_token();
         let mut is_over = false;
         let attempt = around.run_attempt(given, &own_stop);
@@ -68,6 +68,9 @@ impl BuildContext {
             }
         };
         let end = match end {
+            agent::AgentLoopEnd::Stopped if is_over && limit < task.limits.total => {
+                AgentEnd::Failed(Box::new(spent_time_fault(SOURCE)))
+            }
             agent::AgentLoopEnd::Stopped if is_over => {
                 AgentEnd::Failed(Box::new(too_long_fault(limit)))
             }

@@ -19,7 +19,7 @@ use unstuck_core::fault::Code;
 use unstuck_core::plan::{GateKey, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
-use unstuck_core::time::{Span, Time};
+use unstuck_core::time::Time;
 use unstuck_runner::agent::{AgentLoop, AgentLoopEnd, AgentLoopInput, ModelCallLimits};
 use unstuck_runner::{
     Clock, EffectRequest, EffectResult, PerformScope, Performer, RunnerHandle, RunnerNotice,
@@ -110,11 +110,7 @@ impl Agents {
             policy: Arc::clone(&self.policy),
             model: Arc::clone(&self.models[&order.task.name]),
             redactor: Arc::new(Redactor::new([CANARY])),
-            settings: ModelCallLimits {
-                output_tokens_max: 1_000,
-                price: None,
-                call_time_max: Span::ZERO,
-            },
+            settings: ModelCallLimits { output_tokens_max: 1_000, price: None },
         };
         let kept = self.store.load_checkpoint(PROJECT, order.effect.task).await.unwrap();
         let given = AgentLoopInput { order, notes: "", tools: &tools, workspace: &workspace, kept };

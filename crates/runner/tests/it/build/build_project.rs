@@ -181,11 +181,7 @@ impl Stage {
         if let Some(mind) = &job.mind {
             return TaskWorker::Model(Arc::new(ModelWorker {
                 model: mind.client(),
-                settings: ModelCallLimits {
-                    output_tokens_max: 1_000,
-                    price: None,
-                    call_time_max: Span::ZERO,
-                },
+                settings: ModelCallLimits { output_tokens_max: 1_000, price: None },
                 commands: CommandRules {
                     blocked: self.set.blocked.clone(),
                     ..CommandRules::default()

@@ -21,7 +21,7 @@ async fn a_check_that_was_red_before_is_said_and_not_charged() {
     assert_eq!(stage.faults().await.len(), 0);
     let told = stage.narrations().await;
     assert_eq!(told.len(), 2, "{told:?}");
-    let said = format!("`{CHECK}` fails as it did before the work began.");
+    let said = format!("`{CHECK}` still fails, only with what failed before the work began.");
     assert_eq!(told[0], said);
 }
 
