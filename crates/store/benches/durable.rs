@@ -141,7 +141,7 @@ impl Story {
     fn progress(&mut self) -> Vec<RecordedEvent> {
         let effect = self.state.outstanding_effects()[0].id;
         let spent = Amount { money_micros: 120, tokens: 900, time_ms: 4_000 };
-        let report = ProgressReport { iterations: 0, tool_calls: 0, validated: true, spent };
+        let report = ProgressReport { validated: true, spent, ..ProgressReport::default() };
         self.decided(Command::Progress { effect, report })
     }
 

@@ -276,6 +276,7 @@ impl<'a> EffectMoment<'a> {
                     iterations: 1,
                     tool_calls: 2,
                     validated: self.chance.one_in(3),
+                    idle: false,
                     spent: self.draw_spent(),
                 };
                 Command::Progress { effect, report }

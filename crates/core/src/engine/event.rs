@@ -265,7 +265,15 @@ pub enum Event {
     RunCancelled { run: RunId, stop: Option<EffectId> },
     /// A running attempt made progress.
     #[serde(rename = "run.progress")]
-    RunProgress { run: RunId, iterations: u32, tool_calls: u32, validated: bool },
+    RunProgress {
+        run: RunId,
+        iterations: u32,
+        tool_calls: u32,
+        validated: bool,
+        /// True if no command of the agent was running.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        idle: bool,
+    },
     /// A run met a fault. Applying this event charges the counters.
     #[serde(rename = "run.fault")]
     FaultMet {

@@ -100,6 +100,9 @@ pub struct ProgressReport {
     pub tool_calls: u32,
     /// True if the checks passed at the end.
     pub validated: bool,
+    /// True if no command of the agent is running.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
     /// Cost since the last report.
     pub spent: Amount,
 }

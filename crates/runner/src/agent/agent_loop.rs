@@ -193,6 +193,7 @@ impl AgentLoopState<'_> {
             self.record_checkpoint(ProgressReport {
                 iterations,
                 tool_calls,
+                idle: true,
                 ..ProgressReport::default()
             })
             .await?;

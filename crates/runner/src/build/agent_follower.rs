@@ -302,7 +302,8 @@ impl<'a> AgentFollower<'a> {
 
     async fn report_progress(&mut self, iterations: u32, spent: Amount) {
         let tool_calls = std::mem::take(&mut self.calls);
-        let report = ProgressReport { iterations, tool_calls, validated: false, spent };
+        let idle = self.running_commands().is_empty();
+        let report = ProgressReport { iterations, tool_calls, validated: false, idle, spent };
         let progress = Command::Progress { effect: self.effect, report };
         log_failed_report(self.decider.submit_command(progress).await.map(drop));
     }

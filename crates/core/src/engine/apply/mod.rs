@@ -93,7 +93,10 @@ impl State {
                 self.run_ended(*run);
             }
             Event::RunCrashed { run, clean } => self.run_crashed(*run, *clean),
-            Event::RunProgress { run, iterations, tool_calls, validated } => {
+            Event::RunProgress { run, iterations, tool_calls, validated, idle } => {
+                if *idle {
+                    self.commands_running(*run, &[]);
+                }
                 self.run_progress(*run, *iterations, *tool_calls, *validated);
             }
             Event::FaultMet { run, fault, approach, ends, passing, .. } => {

@@ -34,8 +34,8 @@ pub(super) fn handle_progress(
     if report.shows_answer() {
         flow::record_successful_call(turn, task);
     }
-    let ProgressReport { iterations, tool_calls, validated, .. } = report;
-    turn.emit_event(Event::RunProgress { run: id, iterations, tool_calls, validated });
+    let ProgressReport { iterations, tool_calls, validated, idle, .. } = report;
+    turn.emit_event(Event::RunProgress { run: id, iterations, tool_calls, validated, idle });
     if let Some(fault) = steps_used_up(turn, id) {
         flow::handle_failure(turn, id, &Arc::new(fault), None);
     }

@@ -295,6 +295,10 @@ fn a_command_that_runs_when_an_agent_is_cut_off_is_told_to_the_next_one() {
     let effect = stage.effect_id("a");
     stage.must(Command::Note { effect, note: RunNote::Thinking });
     assert_eq!(told(&stage), None, "it came back");
+    call(&mut stage, &["cat README.md"]);
+    let report = ProgressReport { tool_calls: 1, idle: true, ..ProgressReport::default() };
+    stage.must(Command::Progress { effect, report });
+    assert_eq!(told(&stage), None, "a report says that nothing runs");
     call(&mut stage, &["make", "curl https://pay.example"]);
     stage.must(Command::Recover { task: None, clean: false });
     assert!(told(&stage).unwrap().contains("curl https://pay.example"));
