@@ -2,8 +2,8 @@
 //! the reason shows in a checkout without it.
 
 use unstuck_core::engine::Start;
-use unstuck_core::fault::{Code, Fault};
-use unstuck_world::validate::{GateChecks, find_outside_fault};
+use unstuck_core::fault::Fault;
+use unstuck_world::validate::{GateChecks, find_outside_fault, lacks_network};
 
 use super::context::BuildContext;
 use super::settings::TaskSettings;
@@ -31,15 +31,24 @@ impl BuildContext {
         if was_red {
             return fault;
         }
-        match Box::pin(self.check_without_work(order, checks)).await {
-            Some(code) if code == outside.code() => outside,
-            _ => fault,
+        let Some(found) = Box::pin(self.check_without_work(order, checks)).await else {
+            return fault;
+        };
+        if lacks_network(&found) {
+            return found;
         }
+        let is_same = |found: &Fault| found.code() == outside.code();
+        let is_outside =
+            find_outside_fault(&found).map_or_else(|| is_same(&found), |of| is_same(&of));
+        if is_outside { outside } else { fault }
     }
 
-    /// Runs the checks in a checkout without the work, and returns the code of what fails there because of its
-    /// surroundings.
-    async fn check_without_work(&self, order: &EffectRequest, checks: &GateChecks) -> Option<Code> {
+    /// Runs the checks in a checkout without the work, and returns what fails there.
+    async fn check_without_work(
+        &self,
+        order: &EffectRequest,
+        checks: &GateChecks,
+    ) -> Option<Fault> {
         let place = Self::task_place(order).for_fresh_checkout();
         let mut fresh = order.clone();
         fresh.effect.task = place.task;
@@ -54,7 +63,6 @@ impl BuildContext {
         if let Err(fault) = self.settings.project.discard_checkout(place).await {
             tracing::debug!(%fault, "a checkout could not be removed");
         }
-        let failed = failed?;
-        Some(find_outside_fault(&failed).map_or_else(|| failed.code(), |outside| outside.code()))
+        failed
     }
 }
