@@ -164,7 +164,7 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
             format!("{verb} {name}{again}.")
         }
         Event::RunStep { step, .. } => step_sentence(*step, &name, &start),
-        Event::StepDone { .. } => format!("That step of {name} succeeded."),
+        Event::StepDone { .. } => format!("The current step of {name} succeeded."),
         Event::RunPhase { phase, .. } => format!("{start} {}.", phase_phrase(*phase)),
         Event::RunPaused { status, .. } | Event::RunFailed { status, .. } => {
             format!("The run of {name} {}.", describe_run_status(*status))
@@ -174,11 +174,17 @@ pub fn describe_event(recorded: &RecordedEvent, facts: &EventFacts<'_>) -> Strin
         Event::RunCrashed { clean: false, .. } => format!("The run of {name} was interrupted."),
         Event::RunCrashed { .. } => format!("The run of {name} was stopped with Unstuck."),
         Event::RunCancelled { .. } => format!("The run of {name} was cancelled."),
-        Event::RunProgress { iterations, tool_calls, .. } => format!(
-            "The agent made progress on {name}: {}, {}.",
-            render_count(*iterations as usize, "more round", "more rounds"),
-            render_count(*tool_calls as usize, "tool call", "tool calls")
-        ),
+        Event::RunProgress { iterations: 0, tool_calls: 0, .. } => {
+            format!("The progress of the agent on {name} is saved.")
+        }
+        Event::RunProgress { iterations, tool_calls, .. } => {
+            let rounds = render_count(*iterations as usize, "more round", "more rounds");
+            let calls = render_count(*tool_calls as usize, "tool call", "tool calls");
+            let made = [(*iterations, rounds), (*tool_calls, calls)];
+            let made = made.into_iter().filter(|(count, _)| *count > 0).map(|(_, said)| said);
+            let made = made.collect::<Vec<_>>().join(", ");
+            format!("The agent made progress on {name}: {made}.")
+        }
         Event::FaultMet { fault, .. } => fault_sentence(fault, &name, &start),
         Event::Observed { .. } => {
             format!("A command of the agent of {name} failed; it is not counted yet.")

@@ -146,7 +146,7 @@ pub fn describe_obstacle(code: Code, about: &Obstacle<'_>) -> String {
         }
         Code::ValidationRedBase => {
             let fails =
-                named("a check failed before the work began, and still fails in the same way");
+                named("a check failed before the work began, and still fails with nothing new");
             return format!("{fails} The work itself is finished. Does it belong to the work?");
         }
         Code::ScopeForbidden => {
@@ -578,7 +578,7 @@ pub const fn failure_phrase(code: Code, again: bool) -> &'static str {
         Code::ValidationPreCommit => "a check failed",
         Code::ValidationPrePush => "a check failed before the work was shared",
         Code::ValidationPrePr => "a check failed before the review",
-        Code::ValidationRedBase => "a check fails as it did before the work began",
+        Code::ValidationRedBase => "a check still fails with what failed before the work began",
         Code::ScopeForbidden if again => "it changed files that are off limits again",
         Code::ScopeForbidden => "it changed files that are off limits",
         Code::ScopeOutsideAllowed if again => "it changed files outside its part again",

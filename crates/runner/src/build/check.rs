@@ -255,7 +255,9 @@ impl BuildContext {
         }
         for red in &seen.red_at_base {
             let command = &red.command;
-            words.push(format!("`{command}` fails as it did before the work began."));
+            words.push(format!(
+                "`{command}` still fails, only with what failed before the work began."
+            ));
         }
         for command in &seen.flaky {
             words.push(describe_flaky_check(command));
@@ -329,7 +331,7 @@ fn to_red_base_fault(fault: Fault, withheld: &[String]) -> Fault {
             context.output.trim_end()
         );
     }
-    let message = format!("{} fails as it did before the work began", context.command);
+    let message = format!("{} still fails with what failed before the work began", context.command);
     Fault::validation_red_base("validate:base", message, context)
 }
 

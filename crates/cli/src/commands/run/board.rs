@@ -46,11 +46,7 @@ struct RedBaseQuestion {
 
 impl RedBaseQuestion {
     fn from_check(build: BuildId, red: &RedCheck) -> Self {
-        let RedCheckText { command, output, .. } = RedCheckText::from_check(red);
-        let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-        let last = &lines[lines.len().saturating_sub(RED_LINES_MAX)..];
-        let last = last.iter().map(|line| words::plain_line(line)).collect();
-        Self { build, command: words::plain_line(&command), last }
+        Self { build, command: words::plain_line(&red.command), last: last_lines(red) }
     }
 
     /// Returns the last lines of the output that a window with so many rows has room for.
@@ -68,6 +64,14 @@ impl RedBaseQuestion {
         });
         [words::cut_to_columns(&asked, columns)].into_iter().chain(said).collect()
     }
+}
+
+/// Returns the last lines of the output of a red check, without empty ones.
+pub(super) fn last_lines(red: &RedCheck) -> Vec<String> {
+    let RedCheckText { output, .. } = RedCheckText::from_check(red);
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(RED_LINES_MAX)..];
+    last.iter().map(|line| words::plain_line(line)).collect()
 }
 
 impl BuildBoard {

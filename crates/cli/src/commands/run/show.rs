@@ -15,6 +15,7 @@ use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{EventPage, Store};
 
 use super::FollowArgs;
+use super::board::last_lines;
 use super::ending::{BuildsEnding, render_limited, write_head, write_summary};
 use super::live::{LiveRequest, LiveView};
 use super::own_tree::{self, is_in_place};
@@ -212,7 +213,13 @@ impl<'a> RunOutput<'a> {
                 return Ok(());
             }
             (RunOutputKind::Lines, Some(narration)) => {
-                write_line(&mut self.terminal.styled_for_work(), recorded, narration)?;
+                let mut out = self.terminal.styled_for_work();
+                write_line(&mut out, recorded, narration)?;
+                if let Event::BaseChecked { red, .. } = &recorded.event {
+                    for line in red.iter().flat_map(last_lines) {
+                        writeln!(out, "    {DIM}{line}{DIM:#}")?;
+                    }
+                }
             }
             (RunOutputKind::Lines | RunOutputKind::Quiet, _) => {}
         }

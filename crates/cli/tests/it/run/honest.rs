@@ -34,6 +34,10 @@ fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
     let said = "`sh check.sh` fails before any work has begun (calc.Case.test_login: “AssertionError: \
                 expected 5, got -1”).";
     assert!(ran.stdout.contains(said) && ran.stdout.contains("0 of 1 task done"), "{ran}");
+    // The last lines of its output stand below.
+    let last =
+        "\n    FAIL: test_login (calc.Case.test_login)\n    AssertionError: expected 5, got -1\n";
+    assert!(ran.stdout.contains(last), "{ran}");
     let report = stage.run(&["report"]);
     for part in ["Failed before the work began", "expected 5, got -1", "none of 1 task is done"] {
         assert!(report.stdout.contains(part), "{part}: {report}");
