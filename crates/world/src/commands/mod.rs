@@ -19,6 +19,7 @@ pub use enforcement::{CommandEnforcement, NetworkIsolation};
 pub use environment::CommandEnvironment;
 pub(crate) use policy::blocked_fault;
 pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
+pub(crate) use rule::pushes_commits;
 pub use rule::{describe_never_runs, find_refusal};
 pub use shell::list_programs;
 pub(crate) use shell::{base_name, loses_exit_code, strip_redirections};
