@@ -17,7 +17,7 @@ mod shims;
 
 pub use enforcement::{CommandEnforcement, NetworkIsolation};
 pub use environment::CommandEnvironment;
-pub(crate) use policy::blocked_fault;
+pub(crate) use policy::irreversible_fault;
 pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
 pub(crate) use rule::pushes_commits;
 pub use rule::{describe_never_runs, find_refusal};

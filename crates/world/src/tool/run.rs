@@ -14,10 +14,11 @@ use unstuck_core::fault::{Category, Code, ErrorType, Fault, text_rules};
 
 use super::declare::DeclarationPolicy;
 use super::output::{PreventedAction, SHOWN_BYTES_MAX, ToolOutput, shorten_text};
+use super::push::DeclaredPush;
 use super::wish::RunCommand;
 use crate::commands::{
-    CommandEnvironment, CommandPolicy, CommandShims, NetworkIsolation, REFUSALS_MAX, blocked_fault,
-    find_refusal,
+    CommandEnvironment, CommandPolicy, CommandShims, NetworkIsolation, REFUSALS_MAX, find_refusal,
+    irreversible_fault,
 };
 use crate::egress::{EgressProxy, RefusedTarget};
 use crate::process::{
@@ -86,13 +87,14 @@ impl CommandRunner {
         if let Some(refusal) = self.0.commands.check_line(&ask.command).map_err(Box::new)? {
             // The command is refused even if the refusal cannot be recorded.
             let _ = self.0.shims.note_refusal(&refusal);
-            return self.handle_refusal(&ask.command, refusal.render_sentence());
+            let text = refusal.render_sentence();
+            return self.handle_refusal(&ask.command, Some(&refusal.command), text);
         }
         let before = self.0.shims.count_refused();
         let hosts = self.refused_hosts();
         let ended = self.run_process(ask, stop).await?;
         if self.0.shims.count_refused() > before {
-            return self.handle_refusal(&ask.command, output_text(&ended));
+            return self.handle_refusal(&ask.command, None, output_text(&ended));
         }
         Ok(self.build_output(&ended, &ask.command, &hosts))
     }
@@ -145,16 +147,24 @@ impl CommandRunner {
 
     /// Handles a refused irreversible command: returns the explanation to the model at first, and a
     /// fault that goes to the operator from refusal number `REFUSALS_MAX` on.
-    fn handle_refusal(&self, command: &str, text: String) -> Result<ToolOutput, Box<Fault>> {
+    /// `command` is the refused command, `None` if a program of the line runs it.
+    fn handle_refusal(
+        &self,
+        line: &str,
+        command: Option<&str>,
+        text: String,
+    ) -> Result<ToolOutput, Box<Fault>> {
         let times = self.0.shims.count_refused();
         if times < REFUSALS_MAX {
             let why = find_refusal(&text).unwrap_or_default().to_owned();
-            let kept_from = Some(PreventedAction::Running { command: command.to_owned(), why });
+            let kept_from = Some(PreventedAction::Running { command: line.to_owned(), why });
             return Ok(ToolOutput { kept_from, ..ToolOutput::with_failure(text) });
         }
+        // A push in another form cannot be declared, so allowing it would change nothing.
+        let command = command.filter(|line| !matches!(DeclaredPush::parse(line), Some(Err(_))));
         let why =
             format!("refused {times} times in this run; it goes through mutate or not at all");
-        Err(Box::new(blocked_fault(command, &why)))
+        Err(Box::new(irreversible_fault(line, command, &why)))
     }
 
     async fn run_process(
