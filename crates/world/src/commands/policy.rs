@@ -110,6 +110,18 @@ impl CommandPolicy {
         find_commands(line).iter().any(|command| self.refuse_irreversible(command).is_some())
     }
 
+    /// Returns the irreversible command that is all of a line, if the operator allowed it.
+    pub fn find_allowed_irreversible(&self, line: &str) -> Option<String> {
+        let [command] = &find_commands(line)[..] else { return None };
+        let refusal = self.refuse_irreversible(command)?;
+        self.permits_text(&refusal.command).then_some(refusal.command)
+    }
+
+    /// Returns whether the operator allowed exactly this text: a command, or a declared action.
+    pub fn permits_text(&self, text: &str) -> bool {
+        self.permitted.contains(text)
+    }
+
     fn refuse_irreversible(&self, command: &SimpleCommand) -> Option<CommandRefusal> {
         let (_, what) =
             self.mutators.iter().find(|(rule, _)| rule.covers_command(&command.words))?;

@@ -27,6 +27,9 @@ use crate::process::{
 use crate::scope::PathScope;
 
 const SOURCE: &str = "shell";
+/// The message for a line that contains an irreversible command which the operator allowed.
+const ALONE: &str = "is allowed this once, and nothing of this line ran. Run it as a command of its own: it \
+    is then declared, and runs once, after the checks";
 /// Maximum number of bytes of a command in its label.
 const LABEL_BYTES_MAX: usize = 200;
 
@@ -85,6 +88,9 @@ impl CommandRunner {
         stop: &CancellationToken,
     ) -> Result<ToolOutput, Box<Fault>> {
         if let Some(refusal) = self.0.commands.check_line(&ask.command).map_err(Box::new)? {
+            if self.0.commands.permits_text(&refusal.command) {
+                return Ok(ToolOutput::with_failure(format!("`{}` {ALONE}", refusal.command)));
+            }
             // The command is refused even if the refusal cannot be recorded.
             let _ = self.0.shims.note_refusal(&refusal);
             let text = refusal.render_sentence();

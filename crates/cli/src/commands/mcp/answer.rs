@@ -204,8 +204,8 @@ async fn declare_action(
         Some(Reconciled::Skipped) => "left_out",
         Some(Reconciled::NotApplied) | None => "declared",
     };
-    let declared =
-        DeclarationAnswer { key, kind, state, runs: declarable.explain_timing(&spec, before) };
+    let runs = declarable.explain_timing(&spec, before, false);
+    let declared = DeclarationAnswer { key, kind, state, runs };
     serde_json::to_string(&declared)
         .map_err(|error| CliError::from(internal_fault("mcp", error.to_string())).into())
 }

@@ -106,7 +106,7 @@ async fn declare_action(
         Some(Reconciled::Applied) => MutateOutcome::DoneBefore,
         Some(Reconciled::Skipped) => Ok(ActionResult::Skipped).into(),
         before @ (Some(Reconciled::NotApplied) | None) => {
-            MutateOutcome::Declared(declarable.explain_timing(&spec, before))
+            MutateOutcome::Declared(declarable.explain_timing(&spec, before, false))
         }
     }
 }
