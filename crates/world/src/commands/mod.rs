@@ -22,5 +22,5 @@ pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
 pub(crate) use rule::pushes_commits;
 pub use rule::{describe_never_runs, find_refusal};
 pub use shell::list_programs;
-pub(crate) use shell::{base_name, loses_exit_code, strip_redirections};
+pub(crate) use shell::{base_name, find_only_program, loses_exit_code, strip_redirections};
 pub use shims::{CommandShims, REFUSALS_MAX};

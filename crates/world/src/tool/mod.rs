@@ -24,7 +24,7 @@ pub use declare::{DeclarationPolicy, command_line, shell_lines};
 pub(crate) use output::bad_input_fault;
 pub use output::{PreventedAction, SHOWN_BYTES_MAX, ToolOutput, shorten_text};
 pub use push::DeclaredPush;
-pub use run::ToolContext;
+pub use run::{ToolContext, looks_like_closed_network};
 pub(crate) use spec::{build_tool_spec, number_schema, text_schema};
 pub use spec::{statement_tools, tool_specs};
 pub use toolbox::Toolbox;

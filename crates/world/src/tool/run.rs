@@ -312,18 +312,22 @@ fn find_denied_access(
     network: NetworkIsolation,
     (wall, directory): (&Wall, &Path),
 ) -> Option<DeniedAccess> {
-    if network.is_off() {
-        let lower = output.to_lowercase();
-        let refused = REFUSED.iter().any(|word| lower.contains(word));
-        let outage = fault.category() == Category::Environment
-            && fault.error_type() == ErrorType::Network
-            && fault.code() != Code::EnvDiskFull;
-        if outage || (refused && CONNECTING.iter().any(|word| lower.contains(word))) {
-            let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
-            return Some(DeniedAccess::Network { proxied });
-        }
+    if network.is_off() && looks_like_closed_network(fault.code(), output) {
+        let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
+        return Some(DeniedAccess::Network { proxied });
     }
     wall.find_denied(output, directory).map(DeniedAccess::Path)
+}
+
+/// Returns whether a failure with this code and output is like that of a program without a network.
+pub fn looks_like_closed_network(code: Code, output: &str) -> bool {
+    let lower = output.to_lowercase();
+    let refused = REFUSED.iter().any(|word| lower.contains(word));
+    let row = code.row();
+    let outage = row.category == Category::Environment
+        && row.error_type == ErrorType::Network
+        && code != Code::EnvDiskFull;
+    outage || (refused && CONNECTING.iter().any(|word| lower.contains(word)))
 }
 
 #[cfg(test)]
