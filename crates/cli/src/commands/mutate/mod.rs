@@ -133,7 +133,8 @@ pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliErro
             MutateOutcome::Settled(settled) => write_result(args, &project, &settled, &action),
             MutateOutcome::Declared(when) => write_for_agent(&format!(
                 "{:?} is declared. Nothing has run yet: it runs {when}. Go on as if it were done, \
-                 and do not run it yourself.",
+                 and do not run it yourself. It runs without the variables of your shell: those \
+                 that it needs belong into the command (`-- env NAME=value …`).",
                 args.key
             )),
             MutateOutcome::DoneBefore => write_for_agent(&format!(
