@@ -39,8 +39,8 @@ pub(super) enum MutateOutcome {
     Settled(Arc<Result<ActionResult, DecideError>>),
     /// The action is performed later, at the time described.
     Declared(&'static str),
-    /// The action was performed before, and is not performed again.
-    DoneBefore,
+    /// The action was performed before, with this result, and is not performed again.
+    DoneBefore(Option<Arc<str>>),
     GivenUp,
 }
 
@@ -109,8 +109,10 @@ async fn declare_action(
     if let Some(fault) = events.iter().find_map(|recorded| recorded.event.met_fault()) {
         return Err(DecideError::Refused(fault.message.clone())).into();
     }
+    let result = client.find_result(effect, &spec).await;
     match events.iter().find_map(|recorded| recorded.event.declared_before()) {
-        Some(Reconciled::Applied) => MutateOutcome::DoneBefore,
+        _ if result.is_some() => MutateOutcome::DoneBefore(result),
+        Some(Reconciled::Applied) => MutateOutcome::DoneBefore(None),
         Some(Reconciled::Skipped) => Ok(ActionResult::Skipped).into(),
         before @ (Some(Reconciled::NotApplied) | None) => {
             MutateOutcome::Declared(declarable.explain_timing(&spec, before, false))
