@@ -200,9 +200,7 @@ fn render_output(ended: &ProcessResult, command: &str) -> ToolOutput {
         ),
         ProcessEnd::Stopped => "it was stopped".to_owned(),
         ProcessEnd::NotStarted(_) => "it could not be started".to_owned(),
-        ProcessEnd::TooMany { allowed } => {
-            format!("it had more than {allowed} processes and threads at a time and was ended")
-        }
+        ProcessEnd::BeyondLimit(limit) => format!("it {}", limit.describe()),
         ProcessEnd::Lost { .. } => "it was lost".to_owned(),
     };
     let notes = [how, render_leftovers(ended.leftovers_ended)].into_iter();

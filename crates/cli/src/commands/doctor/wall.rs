@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::process::attack::{ATTACKS, Attack, AttackedPart, AttackerWall, THREADS};
+use unstuck_world::process::attack::{
+    ATTACKS, Attack, AttackedPart, AttackerWall, FILE_BYTES, MEMORY_BYTES, THREADS,
+};
 use unstuck_world::process::{
     Connections, EnforcementLevel, GuardCommand, Launch, ProcessDeadlines, ProcessEnd,
     ResourceLimits, Wall, WallEnforcement,
@@ -90,7 +92,7 @@ async fn try_all_attacks(
         let process = place.prepare_launch(guard, attack).await.map_err(in_folder)?.start().await?;
         held = process.wall_enforcement();
         let ended = process.wait().await;
-        let counted = matches!(ended.how, ProcessEnd::TooMany { .. });
+        let counted = matches!(ended.how, ProcessEnd::BeyondLimit(_));
         let refused =
             matches!(ended.how, ProcessEnd::Exited(status) if Attack::is_refused_by(status));
         let is_held = (refused || counted) && place.target.is_untouched();
@@ -105,6 +107,9 @@ fn refusing_layer(held: WallEnforcement, against: AttackedPart) -> Option<&'stat
         AttackedPart::Calls if held.calls.is_full() => Some("seccomp"),
         AttackedPart::Limits if held.limits.is_full() => Some("limits of the system"),
         AttackedPart::Limits => Some("counting them, which ended it"),
+        AttackedPart::Memory if held.memory.is_full() => Some("limits of the system"),
+        AttackedPart::Memory => Some("measuring it, which ended it"),
+        AttackedPart::FileSize => Some("limits of the system"),
         _ if held.namespaces => Some("namespaces"),
         AttackedPart::Files if held.files != EnforcementLevel::NotPossible => Some("Landlock"),
         AttackedPart::Reading if held.reading != EnforcementLevel::NotPossible => Some("Landlock"),
@@ -170,7 +175,12 @@ impl AttackFolder {
         wall.hidden.push(self.target.hidden.clone());
         wall.readable.push(self.folder.clone());
         wall.readable.push(guard.executable.clone());
-        wall.limits = ResourceLimits { processes: Some(THREADS / 2), ..ResourceLimits::default() };
+        wall.limits = ResourceLimits {
+            processes: Some(THREADS / 2),
+            memory_bytes: Some(MEMORY_BYTES / 2),
+            file_bytes: Some(FILE_BYTES / 2),
+            ..ResourceLimits::default()
+        };
         wall
     }
 

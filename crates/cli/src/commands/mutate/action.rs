@@ -318,6 +318,6 @@ fn status(how: ProcessEnd) -> Option<u8> {
         // The exit codes of a shell.
         ProcessEnd::NotStarted(StartFailure::NotFound) => Some(127),
         ProcessEnd::NotStarted(_) => Some(126),
-        ProcessEnd::Stopped | ProcessEnd::TooMany { .. } | ProcessEnd::Lost { .. } => None,
+        ProcessEnd::Stopped | ProcessEnd::BeyondLimit(_) | ProcessEnd::Lost { .. } => None,
     }
 }
