@@ -20,6 +20,7 @@ LIKE = {
     "repository": WRITING,
     "processes": ("signal", "environ", "memory", "trace"),
     "network": ("tcp",),
+    "repair": (*WRITING, *READING),
 }
 """The ways out that doctor tries and that attacks of a family are like, unless they name others."""
 

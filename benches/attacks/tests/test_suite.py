@@ -26,7 +26,7 @@ class Reading(unittest.TestCase):
         share = [case for case in attack.cases(attack.read_all(ATTACKS)) if case.is_of_every_change]
         self.assertGreaterEqual(len(share), 20)
         self.assertLessEqual(len(share), 30)
-        self.assertEqual({case.agent for case in share}, {"script", "claude", "codex"})
+        self.assertEqual({case.agent for case in share}, {"script", "api", "claude", "codex"})
 
     def test_a_key_that_is_not_known_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
