@@ -53,6 +53,15 @@ class Predicting(unittest.TestCase):
         self.assertEqual(len(compared([through], Prediction({"udp": False, "check-udp": True}))[0]), 1)
 
 
+    def test_a_sandbox_of_the_agent_itself_is_compared_with_what_doctor_says_in_words(self) -> None:
+        attacks = {each.name: each for each in attack.read_all(ATTACKS)}
+        own = Prediction({name: True for name in ("read", "read-root", "read-host", "write", "tcp")}, own_sandbox=True)
+        read = Verdict(attack.Case(attacks["read-ssh-key"], "agent", "codex"), through=["it was read"])
+        written = Verdict(attack.Case(attacks["write-outside"], "agent", "codex"), through=["outside: new"])
+        self.assertEqual(compared([read], own), ([], []))
+        self.assertEqual(len(compared([written], own)[0]), 1)
+
+
 class Judging(unittest.TestCase):
     def test_changed_new_and_removed_files_are_told(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
