@@ -207,7 +207,8 @@ mod linux {
         #[test]
         fn a_process_uses_no_more_than_is_resident() {
             let own = rustix::process::getpid();
-            let (used, resident) = (read_used(own).unwrap(), read_resident(own).unwrap());
+            let used = read_used(own).unwrap();
+            let resident = read_resident(own).unwrap();
             assert!(0 < used && used <= resident, "{used} of {resident}");
             assert!(resident < find_memory_size().unwrap());
         }

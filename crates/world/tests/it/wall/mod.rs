@@ -188,7 +188,7 @@ fn more_processes_than_are_allowed_do_not_live() {
         // The system starts no more of them, and the shell gives up.
         EnforcementLevel::Fully => assert!(!output(&many).contains("all"), "{}", output(&many)),
         EnforcementLevel::Partly => {
-            assert_eq!(many.how, ProcessEnd::BeyondLimit(ExceededLimit::Processes(64)))
+            assert_eq!(many.how, ProcessEnd::BeyondLimit(ExceededLimit::Processes(64)));
         }
         EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => assert!(!held.namespaces),
     }
