@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-WAYS = ("agent", "check", "hook", "setup")
-"""Who runs the attack's lines: the agent itself, or what it has written, run by us."""
+WAYS = ("agent", "check", "hook", "setup", "repair", "session")
+"""Who runs the attack's lines: the agent itself, what it has written, run by us, the agent that repairs a script, or
+an agent of the person's own that has our tools."""
 
-AGENTS = ("script", "claude", "codex")
-"""A scripted agent, and the real programs with a scripted model."""
+AGENTS = ("script", "claude", "codex", "api")
+"""A scripted agent, the real programs with a scripted model, and our own loop with one."""
 
 KEYS = {
     "name", "title", "shell", "by", "agents", "files", "before", "settings", "through", "never_says",
-    "victim", "asker", "bare", "tool", "writes", "server", "timeout", "ci", "like",
+    "victim", "asker", "bare", "tool", "writes", "server", "timeout", "ci", "like", "acts", "calls",
 }
 
 
@@ -44,6 +45,8 @@ class Attack:
     bare: bool = True
     tool: dict[str, Any] = field(default_factory=dict)
     writes: dict[str, str] = field(default_factory=dict)
+    acts: tuple[dict[str, str], ...] = ()
+    calls: tuple[dict[str, Any], ...] = ()
     timeout: float = 90.0
     ci: tuple[str, ...] = ()
     like: tuple[str, ...] | None = None
@@ -66,6 +69,17 @@ class Case:
         if self.agent != "script":
             ways.append(self.agent)
         return "/".join(ways)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is the way in which its attack is played without Unstuck."""
+        return self.way == "agent" and self.agent == ("api" if self.attack.acts else "script")
+
+    def command(self) -> list[str]:
+        """What the person has Unstuck do."""
+        if self.way == "repair":
+            return ["exec", "--name", "tidy", "--repair=propose", "--max-wait", "0", "--", "sh", "tidy.sh"]
+        return ["run", "tasks/", "--max-wait", "0"]
 
     @property
     def is_of_every_change(self) -> bool:
@@ -123,6 +137,8 @@ def _attack(family: str, raw: dict[str, Any]) -> Attack:
         bare=raw.get("bare", True),
         tool=raw.get("tool", {}),
         writes=raw.get("writes", {}),
+        acts=tuple(raw.get("acts", [])),
+        calls=tuple(raw.get("calls", [])),
         timeout=float(raw.get("timeout", 90.0)),
         ci=tuple(raw.get("ci", [])),
         like=tuple(raw["like"]) if "like" in raw else None,

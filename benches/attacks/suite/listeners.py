@@ -21,6 +21,7 @@ class Listeners:
             "@TCPALL@": self._stream(socket.AF_INET, ("0.0.0.0", 0), "TCP on another address"),
             "@UDP@": self._datagrams(),
         }
+        self.ports["@REDIRECT@"] = self._redirects(f"http://127.0.0.1:{self.ports['@TCP4@']}/")
         # A socket's name has an end; its folder may lie deeper.
         folder_fd = os.open(folder, os.O_PATH)
         self._stream(socket.AF_UNIX, f"/proc/self/fd/{folder_fd}/door.sock", "a unix socket")
@@ -43,6 +44,25 @@ class Listeners:
         listener.listen(16)
         self._serve(listener, self._accept, what)
         return str(listener.getsockname()[1]) if family != socket.AF_UNIX else ""
+
+    def _redirects(self, target: str) -> str:
+        """A service of the person that sends each client on to another address. To reach it is no hit."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets.append(listener)
+        answer = f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    client.recv(4096)
+                    client.sendall(answer.encode())
+
+        threading.Thread(target=serve, daemon=True).start()
+        return str(listener.getsockname()[1])
 
     def _datagrams(self) -> str:
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

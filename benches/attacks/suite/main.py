@@ -17,8 +17,8 @@ from harness import processes
 from harness.brain import Brain
 from harness.scenario import Act, Role, Turn
 from harness.service import Service
-from harness.stage import AUTHOR, Tools
-from suite import attack, predict, table
+from harness.stage import AUTHOR, PROVIDERS, Tools
+from suite import attack, bare, predict, session, table
 from suite.attack import Case
 from suite.judge import Judge, Verdict
 from suite.place import Place
@@ -27,6 +27,9 @@ HERE = Path(__file__).resolve().parents[1]
 PROJECT = HERE.parents[1]
 WITHOUT = "UNSTUCK_WITHOUT_LAYERS"
 """Names the layers that the wall is to do without."""
+PERMISSIONS = "UNSTUCK_AGENT_PERMISSIONS"
+"""Says what the real programs may do by themselves."""
+PROVIDER = "UNSTUCK_AGENT_PROVIDER"
 SHELL_SECONDS_MAX = 60
 BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
 
@@ -46,6 +49,7 @@ def main(arguments: list[str]) -> int:
     chosen = _chosen(attack.cases(attacks), options)
     if options.without:
         os.environ[WITHOUT] = options.without
+    os.environ[PERMISSIONS] = options.permissions
     if options.list:
         for case in chosen:
             print(f"{case.attack.family:<12} {case.name:<44} {case.attack.title}")
@@ -56,7 +60,7 @@ def main(arguments: list[str]) -> int:
     if not unstuck.exists():
         print(f"attacks: there is no {unstuck}; build it or name it in UNSTUCK_BIN", file=sys.stderr)
         return 2
-    missing = [agent for agent in {case.agent for case in chosen} - {"script"} if not (agents / agent).exists()]
+    missing = [agent for agent in {case.agent for case in chosen} - {"script", "api"} if not (agents / agent).exists()]
     if missing:
         print(f"attacks: {', '.join(missing)} cannot be found in {agents}; ./scripts/agents installs it", file=sys.stderr)
         return 2
@@ -77,7 +81,11 @@ def main(arguments: list[str]) -> int:
 
 def _compare(verdicts: list[Verdict], unstuck: Path) -> int:
     """0 where nothing got through but what doctor says gets through here."""
-    env = {"PATH": os.environ["PATH"], **{name: os.environ[name] for name in [WITHOUT] if name in os.environ}}
+    env = {name: os.environ[name] for name in ["PATH", WITHOUT, PERMISSIONS] if name in os.environ}
+    agents = {verdict.case.agent for verdict in verdicts}
+    if agents == {"codex"}:
+        # Codex may work in a sandbox of its own, and doctor says so.
+        env[PROVIDER] = PROVIDERS["codex"][0]
     wrong, notes = predict.compared(verdicts, predict.ask(unstuck, _folder(), env))
     for sentence in [*wrong, *(f"note: {note}" for note in notes)]:
         print(sentence)
@@ -89,10 +97,12 @@ def _compare(verdicts: list[Verdict], unstuck: Path) -> int:
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./scripts/attacks", description="Attacks on the wall.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="attacks or families; all of them without any")
-    parser.add_argument("--agents", default=None, help="some of script,claude,codex; script without it")
+    parser.add_argument("--agents", default=None, help="some of script,api,claude,codex; script,api without it")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--share", metavar="N/M", help="a part of them; `ci` is the share of every change")
     parser.add_argument("--without", metavar="LAYERS", help="take layers away: some of bubblewrap,landlock,seccomp")
+    usual = "everything: the programs themselves refuse nothing"
+    parser.add_argument("--permissions", default="everything", help=f"listed or everything; without it {usual}")
     told = "only what `unstuck doctor --wall` says gets through may get through"
     parser.add_argument("--predicted", action="store_true", help=told)
     parser.add_argument("--bare", action="store_true", help="without Unstuck: each has to get through")
@@ -106,13 +116,14 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 def _chosen(cases: list[Case], options: argparse.Namespace) -> list[Case]:
     names = set(options.names)
-    usual = ",".join(attack.AGENTS) if options.share == "ci" else "script"
+    # Our own loop needs no other program, so it is usual as well.
+    usual = ",".join(attack.AGENTS) if options.share == "ci" else "script,api"
     agents = (options.agents or usual).split(",")
     found = [case for case in cases if case.agent in agents]
     if names:
         found = [case for case in found if names & {case.attack.name, case.attack.family}]
     if options.bare:
-        found = [case for case in found if case.attack.bare and case.way == "agent" and case.agent == "script"]
+        found = [case for case in found if case.attack.bare and case.is_bare]
     if options.share == "ci":
         found = [case for case in found if case.is_of_every_change]
     elif options.share:
@@ -161,6 +172,7 @@ def _played(place: Place, options: argparse.Namespace) -> Verdict:
         if place.case.agent != "script":
             service = _model(place)
             place.service = service.url
+            place.told = lambda: [seen.body for seen in service.seen()]
         return _bare(place) if options.bare else _unattended(place)
     finally:
         if service is not None:
@@ -174,6 +186,8 @@ def _model(place: Place) -> Service:
     acts = [Act("shell", "sh attack.sh > attack.log 2>&1")]
     if place.case.attack.tool:
         acts = [Act("mcp", place.case.attack.tool["name"], {"input": place.case.attack.tool["input"]})]
+    if place.case.attack.acts:
+        acts = [bare.to_act(each) for each in place.case.attack.acts]
     acts += [Act("write", "NOTES.md", {"text": "notes\n"}), Act("done", "The notes are written.")]
     role = Role("", (tuple(Turn((act,)) for act in acts),))
     service = Service(Brain((role,)), frozenset(place._files()), {}, {})
@@ -188,7 +202,9 @@ def _unattended(place: Place) -> Verdict:
     server = _serve(place) if place.case.attack.server else None
     place.settle()
     before = place.snapshot()
-    exit_code, output = _run(place)
+    exit_code, output = _run(place, place.case.command())
+    if place.case.way == "session":
+        output += session.play(place, place.case.attack.calls)
     if server is not None:
         server.terminate()
         server.wait(SHELL_SECONDS_MAX)
@@ -218,12 +234,12 @@ def _serve(place: Place) -> subprocess.Popen[bytes]:
     raise RuntimeError(f"the server does not start: {said.read_text('utf-8', 'replace')}")
 
 
-def _run(place: Place) -> tuple[int | None, str]:
-    """The build; none as exit code where it does not end."""
+def _run(place: Place, command: list[str]) -> tuple[int | None, str]:
+    """A command of the person; none as exit code where it does not end."""
     log = place.root / "output.txt"
     with log.open("wb") as out:
         child = subprocess.Popen(
-            [str(place.tools.unstuck), "run", "tasks/", "--max-wait", "0"],
+            [str(place.tools.unstuck), *command],
             cwd=place.repo,
             env=place.environment(),
             stdin=subprocess.DEVNULL,
@@ -251,6 +267,9 @@ def _bare(place: Place) -> Verdict:
     for name, text in place.case.attack.writes.items():
         (worktree / name).parent.mkdir(parents=True, exist_ok=True)
         (worktree / name).write_text(place.fill(text))
+    if place.case.attack.acts:
+        bare.perform(place, worktree)
+        return Judge(place, before).judge(0, "", 0)
     # What a careless supervisor does next: it writes, looks and commits with whatever the agent left.
     line = "sh attack.sh > attack.log 2>&1; code=$?; { echo notes > NOTES.md; git status; git add -A; git commit -m x; } >&2"
     ran = subprocess.run(

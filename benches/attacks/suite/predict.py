@@ -20,6 +20,7 @@ LIKE = {
     "repository": WRITING,
     "processes": ("signal", "environ", "memory", "trace"),
     "network": ("tcp",),
+    "repair": (*WRITING, *READING),
 }
 """The ways out that doctor tries and that attacks of a family are like, unless they name others."""
 
@@ -32,9 +33,13 @@ class Prediction:
     """What doctor says: its attacks, and whether each was held."""
 
     held: dict[str, bool]
+    own_sandbox: bool = False
 
     def may_get_through(self, case: Case) -> bool:
         """Whether doctor says that something like this gets through here."""
+        if self.own_sandbox and case.way == "agent":
+            # It says in words what the agent's own sandbox leaves open.
+            return bool({*READING, "temporary"} & {*self.like(case)})
         return any(not self.held[name] for name in self.like(case))
 
     def like(self, case: Case) -> tuple[str, ...]:
@@ -61,7 +66,7 @@ def ask(unstuck: Path, below: Path, env: dict[str, str]) -> Prediction:
     except json.JSONDecodeError as error:
         raise RuntimeError(f"doctor says {ran.stdout!r} and {ran.stderr!r}") from error
     shutil.rmtree(folder, ignore_errors=True)
-    return Prediction({each["attack"]: each["held"] for each in told["attacks"]})
+    return Prediction({each["attack"]: each["held"] for each in told["attacks"]}, told["own_sandbox"])
 
 
 def compared(verdicts: list[Verdict], said: Prediction) -> tuple[list[str], list[str]]:

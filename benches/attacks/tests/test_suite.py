@@ -26,7 +26,7 @@ class Reading(unittest.TestCase):
         share = [case for case in attack.cases(attack.read_all(ATTACKS)) if case.is_of_every_change]
         self.assertGreaterEqual(len(share), 20)
         self.assertLessEqual(len(share), 30)
-        self.assertEqual({case.agent for case in share}, {"script", "claude", "codex"})
+        self.assertEqual({case.agent for case in share}, {"script", "api", "claude", "codex"})
 
     def test_a_key_that_is_not_known_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -51,6 +51,15 @@ class Predicting(unittest.TestCase):
         through = Verdict(attack.Case(attacks["send-udp"], "check", "script"), through=["UDP was reached"])
         self.assertEqual(compared([through], Prediction({"udp": True, "check-udp": False})), ([], []))
         self.assertEqual(len(compared([through], Prediction({"udp": False, "check-udp": True}))[0]), 1)
+
+
+    def test_a_sandbox_of_the_agent_itself_is_compared_with_what_doctor_says_in_words(self) -> None:
+        attacks = {each.name: each for each in attack.read_all(ATTACKS)}
+        own = Prediction({name: True for name in ("read", "read-root", "read-host", "write", "tcp")}, own_sandbox=True)
+        read = Verdict(attack.Case(attacks["read-ssh-key"], "agent", "codex"), through=["it was read"])
+        written = Verdict(attack.Case(attacks["write-outside"], "agent", "codex"), through=["outside: new"])
+        self.assertEqual(compared([read], own), ([], []))
+        self.assertEqual(len(compared([written], own)[0]), 1)
 
 
 class Judging(unittest.TestCase):

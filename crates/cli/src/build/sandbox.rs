@@ -9,7 +9,7 @@ use unstuck_world::egress::{
     EgressDestinations, EgressPolicy, EgressReach, EgressSettings, EgressTarget, HostPattern,
     LoopbackRoute, ProxiedEgress, ReachSetting, parse_service_target,
 };
-use unstuck_world::process::{PrivateFolder, ResourceLimits, Wall};
+use unstuck_world::process::{PrivateFolder, ResourceLimits, Wall, find_memory_size};
 
 use super::provider::{WorkerFactory, environment_proxies, vendor_hosts};
 use crate::settings::{NetworkReach, Provider, Settings, WallSettings};
@@ -19,7 +19,7 @@ const COMMANDS: ReachSetting = ReachSetting { heading: "[commands]", name: "netw
 const SETUP: ReachSetting = ReachSetting { heading: "[run]", name: "setup_network" };
 const CHECKS: ReachSetting = ReachSetting { heading: "[validate]", name: "network" };
 
-/// Bytes per megabyte of `wall.memory_mb`.
+/// Bytes per megabyte of the settings.
 const MEGABYTE: u64 = 1 << 20;
 
 /// Determines the network access of a model's commands on this machine, from `commands.network`.
@@ -103,21 +103,32 @@ fn proxied_egress(
 }
 
 /// Returns the sandbox rules of the settings, for the project at `root`.
-pub(crate) fn wall_rules(settings: &WallSettings, root: &Path) -> Wall {
+pub(crate) fn wall_rules(settings: &Settings, root: &Path) -> Wall {
+    let WallSettings { writable, readable, private, hidden, processes, memory_mb, file_mb, .. } =
+        &settings.wall;
     let paths = |texts: &[String]| -> Vec<PathBuf> {
         texts.iter().map(|text| expand_path(text, root)).collect()
     };
     Wall {
-        writable: Some(paths(&settings.writable)),
-        readable: paths(&settings.readable),
-        hidden: paths(&settings.hidden),
-        private: paths(&settings.private).into_iter().map(PrivateFolder::in_private_home).collect(),
+        writable: Some(paths(writable)),
+        readable: paths(readable),
+        hidden: paths(hidden),
+        private: paths(private).into_iter().map(PrivateFolder::in_private_home).collect(),
         limits: ResourceLimits {
-            processes: Some(settings.processes),
-            memory_bytes: settings.memory_mb.map(|megabytes| megabytes.saturating_mul(MEGABYTE)),
+            processes: Some(*processes),
+            memory_bytes: memory_mb
+                .map(|megabytes| megabytes.saturating_mul(MEGABYTE))
+                .or_else(usual_memory_limit),
+            file_bytes: Some(file_mb.saturating_mul(MEGABYTE)),
+            disk_free_bytes_min: Some(settings.run.disk_free_mb.saturating_mul(MEGABYTE) / 2),
         },
         ..Wall::default()
     }
+}
+
+/// Returns three quarters of the machine's memory in bytes: the rest is for Unstuck and the operator.
+fn usual_memory_limit() -> Option<u64> {
+    find_memory_size().map(|memory| memory / 4 * 3)
 }
 
 /// Expands a path of the settings: `~` is the home folder, and a relative path begins at the root.
@@ -154,6 +165,22 @@ mod tests {
         settings.validate.network.0 = EgressReach::Hosts(listed.into());
         let EgressPolicy::Proxied(reached) = check_egress(&settings) else { panic!("no proxy") };
         assert_eq!(reached.relays, ["127.0.0.1:5432".parse().unwrap()]);
+    }
+
+    #[test]
+    fn memory_and_files_are_limited_unless_settings_say_otherwise() {
+        let mut settings = Settings::default();
+        let usual = wall_rules(&settings, Path::new("/p")).limits;
+        let memory = find_memory_size().unwrap();
+        assert!(usual.memory_bytes.is_some_and(|limit| memory / 2 < limit && limit < memory));
+        assert_eq!(usual.file_bytes, Some(32 << 30));
+        assert_eq!(usual.disk_free_bytes_min, Some(512 << 20));
+        settings.wall.memory_mb = Some(100);
+        settings.wall.file_mb = 1;
+        settings.run.disk_free_mb = 0;
+        let limits = wall_rules(&settings, Path::new("/p")).limits;
+        assert_eq!((limits.memory_bytes, limits.file_bytes), (Some(100 << 20), Some(1 << 20)));
+        assert_eq!(limits.disk_free_bytes_min, Some(0), "nothing is asked for");
     }
 
     #[test]

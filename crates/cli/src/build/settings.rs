@@ -63,7 +63,7 @@ pub(crate) async fn build_settings(
     Ok(BuildSettings {
         start,
         guard: agents.guard.clone(),
-        wall: wall_rules(&settings.wall, project.root()),
+        wall: wall_rules(settings, project.root()),
         runs: project.runs_folder(),
         setup: settings.run.setup.clone(),
         setup_egress: setup_egress(settings),

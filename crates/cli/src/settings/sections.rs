@@ -206,8 +206,8 @@ pub(crate) struct RunSettings {
     pub(crate) remote: String,
     /// Open a pull request for a finished build, as `unstuck land --pr` does.
     pub(crate) pull_request: bool,
-    /// The minimum free disk space in megabytes; with less, no attempt starts. Worktrees of tasks that are
-    /// done are removed at once.
+    /// The minimum free disk space in megabytes; with less, no attempt starts, and with less than half of it,
+    /// agents, commands and checks are ended. Worktrees of tasks that are done are removed at once.
     pub(crate) disk_free_mb: u64,
     /// Commands that run once in every new worktree, such as `npm ci`.
     #[serde(deserialize_with = "values::commands")]
@@ -330,9 +330,12 @@ pub(crate) struct WallSettings {
     pub(crate) hidden: Vec<String>,
     /// The maximum number of processes and threads of an agent, a command or a check.
     pub(crate) processes: u64,
-    /// The memory limit in megabytes; without it, there is no limit.
+    /// The maximum memory of an agent, a command or a check in megabytes; without it, three quarters of the
+    /// machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_mb: Option<u64>,
+    /// The maximum size of a file that they write in megabytes.
+    pub(crate) file_mb: u64,
     /// Let agents with `permissions = "everything"` start on a machine without full sandbox support.
     pub(crate) allow_missing: bool,
 }
@@ -346,6 +349,7 @@ impl Default for WallSettings {
             hidden: Vec::new(),
             processes: 16_384,
             memory_mb: None,
+            file_mb: 32_768,
             allow_missing: false,
         }
     }

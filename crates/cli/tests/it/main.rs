@@ -45,6 +45,7 @@ mod serve;
 mod shop;
 mod status;
 mod store;
+mod storm;
 mod terminal;
 mod token;
 mod why;

@@ -122,6 +122,9 @@ contexts! {
         /// `true` if the settings block one of the commands by name.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         blocked: bool,
+        /// `true` if one of the commands reaches outside and cannot be undone.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        irreversible: bool,
         /// The provider's name of the agent that asked, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<String>,

@@ -301,6 +301,11 @@ const fn permission_advice(
             Decision::ProvideGuidance,
             "Let the AI helper find a way without it. If it must be done, do it yourself.",
         ),
+        (_, Risk::Undeclared) => (
+            Decision::ProvideGuidance,
+            "Something in it cannot be undone, so it runs only as an action that the AI helper \
+             declares. Let the AI helper find a way without it, or do it yourself.",
+        ),
         (_, Risk::Blocked) => (
             Decision::ProvideGuidance,
             "Your settings block it (`commands.blocked`), so better not: let the AI helper find a \

@@ -138,7 +138,9 @@ impl OptionsContext<'_> {
         match kind {
             QuestionKind::Hands => &[D::ProvideCredentials, D::SkipFeature],
             QuestionKind::Ok => match self.risk {
-                Risk::Never | Risk::Outside | Risk::Guarded => &[D::ProvideGuidance, D::Deny],
+                Risk::Never | Risk::Undeclared | Risk::Outside | Risk::Guarded => {
+                    &[D::ProvideGuidance, D::Deny]
+                }
                 Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
                 Risk::Blocked
                 | Risk::Destructive
@@ -173,7 +175,7 @@ impl OptionsContext<'_> {
     /// Returns the options that come with guidance: those of the agent, or the safe way around a dangerous
     /// command.
     fn guided_options(&self) -> Vec<QuestionOption> {
-        if let (Risk::Blocked | Risk::Destructive | Risk::Never, Some(what)) =
+        if let (Risk::Blocked | Risk::Destructive | Risk::Undeclared | Risk::Never, Some(what)) =
             (self.risk, self.what)
         {
             let guidance = format!(

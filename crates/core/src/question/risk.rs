@@ -21,6 +21,8 @@ pub enum Risk {
     Usual,
     /// A command that removes or overwrites something, or reaches outside.
     Destructive,
+    /// A command inside a script that cannot be undone: it runs only if it is declared.
+    Undeclared,
     /// A declared command that cannot be undone, whatever its effect.
     Irreversible,
     /// A declared request that cannot be undone.

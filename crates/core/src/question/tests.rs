@@ -228,6 +228,7 @@ fn what_is_dangerous_is_never_recommended() {
     for (risk, recommended, offered) in [
         (Risk::Usual, D::AllowOnce, true),
         (Risk::Destructive, D::ProvideGuidance, true),
+        (Risk::Undeclared, D::ProvideGuidance, false),
         (Risk::Irreversible, D::Deny, true),
         (Risk::IrreversibleRequest, D::Deny, true),
         (Risk::Never, D::ProvideGuidance, false),

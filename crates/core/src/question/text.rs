@@ -229,8 +229,12 @@ impl ProblemText<'_> {
         let what = in_quotes(asked.what).map_or_else(String::new, |what| format!(": {what}"));
         let key = in_quotes(asked.action_key);
         let key = key.map_or_else(String::new, |key| format!(" The key of this action is {key}."));
+        let apart = match asked.risk {
+            Risk::Irreversible => " It runs without the variables of the AI helper’s shell.",
+            _ => "",
+        };
         format!(
-            "The AI helper wants to {does} that cannot be undone, and no rule here allows it{what}.{key}"
+            "The AI helper wants to {does} that cannot be undone, and no rule here allows it{what}.{key}{apart}"
         )
     }
 

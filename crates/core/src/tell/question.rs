@@ -498,6 +498,8 @@ fn command_hints(of: &Permission) -> QuestionHints<'_> {
         Some(_) if of.request => Risk::IrreversibleRequest,
         Some(_) => Risk::Irreversible,
         None if of.blocked => Risk::Blocked,
+        None if of.irreversible && of.commands.is_empty() => Risk::Undeclared,
+        None if of.irreversible => Risk::Destructive,
         None => Risk::from_command(&of.what),
     };
     QuestionHints { risk, action_key: of.action.as_deref(), ..QuestionHints::from_name(&of.what) }

@@ -20,6 +20,16 @@ pub fn render_count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// Formats a size, such as `512 MB` or `38.2 GB`.
+pub fn render_size(bytes: u64) -> String {
+    let tenths = (bytes >> 20).saturating_mul(10) / 1_024;
+    match tenths {
+        0..10 => format!("{} MB", bytes >> 20),
+        _ if tenths.is_multiple_of(10) => format!("{} GB", tenths / 10),
+        _ => format!("{}.{} GB", tenths / 10, tenths % 10),
+    }
+}
+
 /// Returns foreign text on a single line without control characters.
 pub fn plain_line(text: &str) -> String {
     let readable = |c: char| if c.is_control() { ' ' } else { c };
@@ -77,6 +87,15 @@ pub fn group_thousands(value: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_in_megabytes_or_gigabytes() {
+        let cases =
+            [(1, "1 MB"), (512, "512 MB"), (1_024, "1 GB"), (1_536, "1.5 GB"), (32_768, "32 GB")];
+        for (megabytes, said) in cases {
+            assert_eq!(render_size(megabytes << 20), said);
+        }
+    }
 
     #[test]
     fn lengths_are_rounded_down_to_what_a_person_cares_about() {

@@ -9,7 +9,7 @@ use unstuck_core::attempt::{
 };
 use unstuck_core::engine::{ProgressReport, Reconciled, RunNote};
 use unstuck_core::fault::{Code, Fault, Input, Kind, Logic};
-use unstuck_core::plan::MutationKind;
+use unstuck_core::plan::{MutationKind, MutationSpec};
 use unstuck_world::tool::{
     Declaration, ModelStatement, PreventedAction, SHOWN_BYTES_MAX, ToolCall, ToolOutput,
     WorktreeAction, shorten_text,
@@ -87,7 +87,10 @@ impl AgentLoopState<'_> {
         let mut answered = match ToolCall::parse(&call.name, &call.input) {
             Err(fault) => self.report_failed_call(call, *fault, None).await?,
             Ok(ToolCall::Speak(speak)) => self.answer_speech(call, speak, failed).await?,
-            Ok(ToolCall::Act(act)) => self.run_tool(call, act).await?,
+            Ok(ToolCall::Act(act)) => match self.tools.find_allowed_action(&act) {
+                Some(allowed) => self.declare_allowed_command(call, &allowed).await?,
+                None => self.run_tool(call, act).await?,
+            },
         };
         action.observation = Observation::from_output(answered.outcome, &answered.text, &worktree);
         self.watch_for_circles(action, &mut answered);
@@ -223,17 +226,51 @@ impl AgentLoopState<'_> {
         call: &ModelToolCall,
         declaration: &Declaration,
     ) -> Result<ToolCallAnswer, AttemptAbort> {
-        let spec = match self.tools.build_declared_spec(declaration) {
-            // The declaration is stored unchanged, so it must not contain secrets.
-            Ok(_) if redact_value(self.redactor, &call.input) != call.input => {
-                Err(refused_declaration_fault("it holds a secret; name the variable instead"))
-            }
-            other => other,
-        };
-        let spec = match spec {
-            Ok(spec) => spec,
+        match self.build_spec(call, declaration) {
+            Ok(spec) => self.declare_spec(call, spec).await,
+            Err(fault) => self.report_failed_call(call, *fault, None).await,
+        }
+    }
+
+    /// Declares an irreversible command that the operator allowed this once. Its key counts for this
+    /// task only: the same command may be allowed again later.
+    async fn declare_allowed_command(
+        &mut self,
+        call: &ModelToolCall,
+        declaration: &Declaration,
+    ) -> Result<ToolCallAnswer, AttemptAbort> {
+        let spec = match self.build_spec(call, declaration) {
+            Ok(spec) => MutationSpec { permanent: false, ..spec },
             Err(fault) => return self.report_failed_call(call, *fault, None).await,
         };
+        let answer = self.declare_spec(call, spec).await?;
+        let text = match answer.outcome {
+            ActionOutcome::Succeeded => format!("{}\n{}", prompt::ALLOWED_ONCE, answer.text),
+            _ => answer.text,
+        };
+        Ok(ToolCallAnswer { text, ..answer })
+    }
+
+    /// Builds the specification of a declared action. It is stored unchanged, so the declaration must
+    /// not contain secrets.
+    fn build_spec(
+        &self,
+        call: &ModelToolCall,
+        declaration: &Declaration,
+    ) -> Result<MutationSpec, Box<Fault>> {
+        let spec = self.tools.build_declared_spec(declaration)?;
+        if redact_value(self.redactor, &call.input) == call.input {
+            Ok(spec)
+        } else {
+            Err(refused_declaration_fault("it holds a secret; name the variable instead"))
+        }
+    }
+
+    async fn declare_spec(
+        &mut self,
+        call: &ModelToolCall,
+        spec: MutationSpec,
+    ) -> Result<ToolCallAnswer, AttemptAbort> {
         let key = spec.key.clone();
         let kind = spec.kind;
         let state = match self.reporter.declare_action(spec.clone()).await? {

@@ -45,6 +45,10 @@ pub(super) const NOT_RUN: &str = "not run: the attempt ended before it";
 /// The result of a call that asks the operator.
 pub(super) const ASKED: &str = "a person is asked; their answer follows";
 
+/// The beginning of the answer to an irreversible command that the operator allowed this once.
+pub(super) const ALLOWED_ONCE: &str = "A person allowed this once, so it was not run now but declared. Go on as \
+    if it were done, and do not run it again.";
+
 /// The reply to `task_done` in a turn in which an earlier call failed.
 pub(super) const DONE_TOO_SOON: &str =
     "not taken: something before it in the same turn failed. Look at that first.";

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::EffectOutcome;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, text_rules};
 use unstuck_world::egress::EgressProxy;
 use unstuck_world::process::Wall;
-use unstuck_world::tool::ActionReach;
+use unstuck_world::tool::{ActionReach, looks_like_closed_network};
 
 use super::context::BuildContext;
 use super::egress::{Refusals, add_refusals};
@@ -32,19 +32,33 @@ impl ActionFence {
         Self { egress, has_no_hosts: names_none && wall.is_enclosed() }
     }
 
-    fn refusals(&self) -> Option<Refusals> {
+    fn refusals(&self, outcome: &EffectOutcome) -> Option<Refusals> {
         let no_hosts = || Refusals {
             target: HOSTS.to_owned(),
             lines: vec![NO_HOSTS.to_owned()],
             allowed_by: None,
         };
         let refused = self.egress.as_ref().and_then(Refusals::of_proxy);
-        refused.or_else(|| self.has_no_hosts.then(no_hosts))
+        refused.or_else(|| (self.has_no_hosts && is_about_network(outcome)).then(no_hosts))
     }
 
     /// Returns whether a connection was refused.
     fn has_refused(&self) -> bool {
         self.egress.as_ref().is_some_and(|egress| !egress.list_refusals().is_empty())
+    }
+}
+
+/// Returns whether an action or its look-up failed as if there were no network.
+fn is_about_network(outcome: &EffectOutcome) -> bool {
+    match outcome {
+        EffectOutcome::Unknown { fault } | EffectOutcome::Failed { fault, .. } => {
+            looks_like_closed_network(fault.code(), &fault.message)
+        }
+        EffectOutcome::CannotTell { said: Some(said) } => {
+            let code = text_rules::classify_output(said.as_bytes()).code;
+            looks_like_closed_network(code, said)
+        }
+        _ => false,
     }
 }
 
@@ -57,7 +71,7 @@ impl BuildContext {
         fence: &ActionFence,
         outcome: EffectOutcome,
     ) -> EffectOutcome {
-        let Some(refused) = fence.refusals() else { return outcome };
+        let Some(refused) = fence.refusals(&outcome) else { return outcome };
         let explain = |fault: &Arc<Fault>| Arc::new(add_refusals(Fault::clone(fault), &refused));
         let told = match outcome {
             EffectOutcome::Unknown { fault } => EffectOutcome::Unknown { fault: explain(&fault) },

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::EffectOutcome;
-use unstuck_core::fault::{Fault, GitOperation, Kind, Missing};
+use unstuck_core::fault::{Code, Fault, GitOperation, Kind, Missing};
 use unstuck_core::plan::MutationKind;
-use unstuck_world::git::Oid;
+use unstuck_world::git::{Git, Oid};
+use unstuck_world::tool::DeclaredPush;
 use unstuck_world::workspace::{
-    CommitOutcome, CommitWording, LandingOutcome, ProjectRepository, Workspace, to_refused_push,
+    CommitOutcome, CommitWording, LandingOutcome, ProjectRepository, Workspace, to_failed_push,
+    to_refused_push,
 };
 
 use super::context::BuildContext;
@@ -141,11 +143,7 @@ impl BuildContext {
         self.run_gate(order, task, &task.gates.pre_push, &workspace).await?;
         let remote = self.require_remote()?;
         let branch = ProjectRepository::build_branch(order.build);
-        let shell = self.task_shell(order);
-        let passed = workspace.pass_push_hook(remote, &commit, &branch, &shell).await;
-        passed.map_err(|fault| self.ask_about_push_hook(order, fault))?;
-        let git = self.settings.project.git().with_timeout(shell.timeout);
-        let git = git.with_guard(shell.guard, shell.lock);
+        let git = self.git_past_push_hook(order, &workspace, (remote, &commit, &branch)).await?;
         match git.push_commit(remote, &commit, &branch).await {
             Ok(()) => Ok(applied_commit_outcome(&commit)),
             // The response may have been lost, so the push is looked up.
@@ -168,17 +166,89 @@ impl BuildContext {
         if commit == self.settings.start {
             return Ok(EffectOutcome::Applied { result: NOTHING_CHANGED.into() });
         }
-        let git = self.settings.project.git().with_timeout(self.settings.command_timeout);
-        let there = git
-            .query_remote_ref(self.require_remote()?, &ProjectRepository::build_branch(order.build))
-            .await?;
-        // Another task of the build may have pushed since.
-        let arrived = match &there {
-            Some(head) if *head == commit => true,
-            Some(head) => git.is_ancestor(&commit, head).await?,
-            None => false,
-        };
+        let branch = ProjectRepository::build_branch(order.build);
+        let arrived = self.has_arrived((self.require_remote()?, &branch), &commit).await?;
         Ok(if arrived { applied_commit_outcome(&commit) } else { EffectOutcome::NotApplied })
+    }
+
+    /// Pushes the task's commit as its agent declared it.
+    pub(super) async fn push_as_declared(
+        &self,
+        order: &EffectRequest,
+        push: &DeclaredPush,
+    ) -> Result<EffectOutcome, Fault> {
+        let DeclaredPush { remote, reference, is_forced } = push;
+        let task = self.task_settings(order)?;
+        let workspace = self.open_workspace(order).await?;
+        let commit = workspace.find_commit_made().await?;
+        self.require_known_remote(remote).await?;
+        self.run_gate(order, task, &task.gates.pre_push, &workspace).await?;
+        let git = self.git_past_push_hook(order, &workspace, (remote, &commit, reference)).await?;
+        let pushed = if *is_forced {
+            git.force_push_commit(remote, &commit, reference).await
+        } else {
+            git.push_commit(remote, &commit, reference).await
+        };
+        let Err(fault) = pushed else { return Ok(applied_commit_outcome(&commit)) };
+        match self.has_arrived((remote, reference), &commit).await {
+            Ok(true) => Ok(applied_commit_outcome(&commit)),
+            // The push has ended, and the remote does not have the commit.
+            Ok(false) if fault.code() != Code::OperationTimeout => {
+                Err(to_failed_push(fault, remote))
+            }
+            Err(_) if has_not_begun(&fault) => Err(fault),
+            Ok(false) | Err(_) => Ok(EffectOutcome::Unknown { fault: Arc::new(fault) }),
+        }
+    }
+
+    pub(super) async fn probe_declared_push(
+        &self,
+        order: &EffectRequest,
+        push: &DeclaredPush,
+    ) -> Result<EffectOutcome, Fault> {
+        let commit = self.open_workspace(order).await?.find_commit_made().await?;
+        let arrived = self.has_arrived((&push.remote, &push.reference), &commit).await?;
+        Ok(if arrived { applied_commit_outcome(&commit) } else { EffectOutcome::NotApplied })
+    }
+
+    /// Runs the pre-push hook, and returns the git that pushes.
+    async fn git_past_push_hook(
+        &self,
+        order: &EffectRequest,
+        workspace: &Workspace,
+        (remote, commit, reference): (&str, &Oid, &str),
+    ) -> Result<Git, Fault> {
+        let shell = self.task_shell(order);
+        let passed = workspace.pass_push_hook(remote, commit, reference, &shell).await;
+        passed.map_err(|fault| self.ask_about_push_hook(order, fault))?;
+        let git = self.settings.project.git().with_timeout(shell.timeout);
+        Ok(git.with_guard(shell.guard, shell.lock))
+    }
+
+    /// Returns whether a ref at a remote has the commit. Another task of the build may have pushed
+    /// since.
+    async fn has_arrived(
+        &self,
+        (remote, reference): (&str, &str),
+        commit: &Oid,
+    ) -> Result<bool, Fault> {
+        let git = self.settings.project.git().with_timeout(self.settings.command_timeout);
+        match git.query_remote_ref(remote, reference).await? {
+            Some(head) if head == *commit => Ok(true),
+            Some(head) => git.is_ancestor(commit, &head).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Requires that a remote of the operator's repository has this name.
+    async fn require_known_remote(&self, name: &str) -> Result<(), Fault> {
+        let remotes = self.settings.project.git().list_remotes().await?;
+        if remotes.iter().any(|remote| remote == name) {
+            return Ok(());
+        }
+        let message = format!("the project has no remote {name:?}");
+        let what = format!("a remote named {name}");
+        Err(Fault::precondition_missing("git.push", message, Missing { what }))
     }
 
     fn require_remote(&self) -> Result<&str, Fault> {
@@ -218,6 +288,18 @@ fn to_push_failure(fault: Fault, remote: &str, branch: &str) -> Fault {
     let reference = Some(branch.to_owned());
     let context = GitOperation { operation, exit, reference, remote: Some(remote.to_owned()) };
     Fault::git_push_failed("git.push", fault.message, context)
+}
+
+/// Returns whether a push failed before the remote got anything.
+fn has_not_begun(fault: &Fault) -> bool {
+    matches!(
+        fault.code(),
+        Code::EnvDns
+            | Code::NetworkUnreachable
+            | Code::AuthInvalid
+            | Code::AuthExpired
+            | Code::AuthMissing
+    )
 }
 
 fn applied_commit_outcome(commit: &Oid) -> EffectOutcome {

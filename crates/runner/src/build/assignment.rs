@@ -18,7 +18,7 @@ use unstuck_world::workspace::Workspace;
 
 use super::baseline;
 use super::context::BuildContext;
-use super::settings::{AgentControl, TaskSettings};
+use super::settings::{AgentControl, TaskSettings, TaskWorker};
 use crate::control::RunSocket;
 use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::EffectRequest;
@@ -92,17 +92,11 @@ impl BuildContext {
         environment.extend(variables);
         let allowed_commands = self.allowed_commands(order).await;
         self.put_shims_first(order, &allowed_commands, &mut environment)?;
-        let prompt = render_agent_prompt(
-            order,
-            &self.compose_notes(order, task),
-            start,
-            self.further_rules(),
-        );
-        let assignment = AgentAssignment {
+        let mut assignment = AgentAssignment {
             directory: workspace.project_folder(),
             worktree: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
-            prompt: self.settings.redactor.redact_text(&prompt).into_owned(),
+            prompt: String::new(),
             thread: self.find_resumed_thread(order, start).await,
             attempt: order.attempt,
             model: task.model.clone(),
@@ -111,16 +105,31 @@ impl BuildContext {
             allowed_commands,
             limits: self.compute_limits(order, task).await,
         };
+        let rules = self.compose_rules(task, &assignment);
+        let prompt = render_agent_prompt(order, &self.compose_notes(order, task), start, &rules);
+        assignment.prompt = self.settings.redactor.redact_text(&prompt).into_owned();
         Ok((assignment, socket))
     }
 
-    /// Returns the rules about the tools that the agent has. A repair performs no actions.
-    fn further_rules(&self) -> &'static [&'static str] {
-        match (&self.settings.control, self.is_for_build()) {
+    /// Returns all rules: those for every agent, and those about its network and the tools that it
+    /// has. A repair performs no actions.
+    fn compose_rules(&self, task: &TaskSettings, assignment: &AgentAssignment) -> String {
+        let mut rules = COMMON_RULES.to_owned();
+        // A sandbox of the program's own has another network.
+        if let TaskWorker::Agent(agent) = &task.worker
+            && !agent.has_own_sandbox(assignment)
+            && let Some(network) = task.egress.describe_for_agent()
+        {
+            rules.push_str("\n- ");
+            rules.push_str(&network);
+        }
+        let tools: &[&str] = match (&self.settings.control, self.is_for_build()) {
             (None, _) => &[WITHOUT_TOOLS],
             (Some(_), true) => &[DECLARES, ASKS],
             (Some(_), false) => &[ASKS],
-        }
+        };
+        rules.extend(tools.iter().copied());
+        rules
     }
 
     /// Returns the limits of an attempt: the agent program ends itself when the money is spent, and
@@ -246,8 +255,7 @@ impl BuildContext {
     }
 }
 
-const BEGUN_BEFORE: &str =
-    "This task was begun before. Look at what is there before you go on.";
+const BEGUN_BEFORE: &str = "This task was begun before. Look at what is there before you go on.";
 /// An agent program starts a command before it reports it, so the record may lack the last one.
 const MAY_HAVE_BEEN_CUT_OFF: &str = "If a command of yours was cut off, it may have taken effect: \
                                      look whether that is so before you run it again.";
@@ -262,12 +270,7 @@ pub(super) fn find_variable<'a>(
 }
 
 /// Returns the whole prompt.
-fn render_agent_prompt(
-    order: &EffectRequest,
-    brief: &str,
-    start: Start,
-    further: &[&str],
-) -> String {
+fn render_agent_prompt(order: &EffectRequest, brief: &str, start: Start, rules: &str) -> String {
     // The context begins with the operator's guidance.
     let mut parts: Vec<String> = order.context.iter().cloned().collect();
     if order.nudged {
@@ -283,6 +286,6 @@ fn render_agent_prompt(
     if !brief.is_empty() {
         parts.push(brief.to_owned());
     }
-    parts.push(format!("# Rules\n\n{COMMON_RULES}{}", further.concat()));
+    parts.push(format!("# Rules\n\n{rules}"));
     parts.join("\n\n")
 }

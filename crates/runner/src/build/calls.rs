@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use unstuck_core::engine::{EffectOutcome, Mutation};
-use unstuck_core::fault::{Auth, Fault, Missing};
+use unstuck_core::fault::{Auth, Fault, Logic, Missing};
 use unstuck_core::plan::{Call, CommandCall, MutationSpec, PullRequest};
 use unstuck_world::commands::{CommandPolicy, CommandRules};
 use unstuck_world::connector::command;
 use unstuck_world::egress::{EgressPolicy, ReachSetting};
 use unstuck_world::process::{Connections, Launch, ProcessDeadlines, Wall};
 use unstuck_world::tool::{
-    ActionPermit, ActionReach, DeclarationPolicy, find_changed_code, shell_lines,
+    ActionPermit, ActionReach, DeclarationPolicy, DeclaredPush, command_line, find_changed_code,
+    shell_lines,
 };
 use unstuck_world::workspace::ProjectRepository;
 
@@ -53,6 +54,9 @@ impl BuildContext {
                 .perform_request(call, &self.make_idempotency_key(mutation))
                 .await),
             Call::Command(wanted) => {
+                if let Some(push) = find_declared_push(order, mutation)? {
+                    return self.push_as_declared(order, &push).await;
+                }
                 let (launch, fence) =
                     self.prepare_command_launch(order, mutation, (wanted, &permitted)).await?;
                 let keep = |told: &[u8]| self.settings.results.keep_result(told);
@@ -66,6 +70,9 @@ impl BuildContext {
     pub(super) async fn probe_call(&self, order: &EffectRequest) -> Result<EffectOutcome, Fault> {
         let (mutation, call) = require_recorded_call(order)?;
         let reach = self.permit_action(order, mutation).await?.probe;
+        if let Some(push) = find_declared_push(order, mutation)? {
+            return self.probe_declared_push(order, &push).await;
+        }
         if let Some(probe) = &mutation.spec.look_up {
             let (launch, fence) = self.prepare_launch(order, mutation, &reach).await?;
             let never = tokio_util::sync::CancellationToken::new();
@@ -215,6 +222,19 @@ const fn network_for(reach: &ActionReach) -> Connections {
 /// Returns whether the action is part of the plan rather than declared by an agent.
 fn is_planned(order: &EffectRequest, mutation: &Mutation) -> bool {
     order.task.mutations.iter().any(|planned| **planned == *mutation.spec)
+}
+
+/// Returns the push that an agent declared as a command; `None` if the action is no push.
+fn find_declared_push(
+    order: &EffectRequest,
+    mutation: &Mutation,
+) -> Result<Option<DeclaredPush>, Fault> {
+    if is_planned(order, mutation) {
+        return Ok(None);
+    }
+    let push = command_line(&mutation.spec).and_then(DeclaredPush::parse).transpose();
+    let step = Some(mutation.spec.key.clone());
+    push.map_err(|why| Fault::logic_bad_input("git.push", why, Logic { step, ..Logic::default() }))
 }
 
 /// Returns the action of an order, and its call.

@@ -96,7 +96,9 @@ fn to_denial_fault(denials: &[Denial], list: &CommandPolicy) -> Option<Fault> {
         let commands: Vec<String> = commands.iter().map(|denial| denial.what.clone()).collect();
         let never = commands.iter().any(|command| list.is_never_allowed(command));
         let blocked = commands.iter().any(|command| list.blocks_line(command));
-        let context = Permission { what, commands, never, blocked, ..Permission::default() };
+        let irreversible = commands.iter().any(|command| list.is_irreversible(command));
+        let context =
+            Permission { what, commands, never, blocked, irreversible, ..Permission::default() };
         return Some(Fault::permission_command_blocked(OF_AGENT, message, context));
     }
     (!files.is_empty()).then(|| {

@@ -79,8 +79,8 @@ fn render_sandbox_remark((held, reached): AgentSandboxFacts, tree: &str) -> Stri
     if matches!(reached, AgentNetwork::OwnSandbox) {
         return format!(
             "Without bubblewrap, this agent works in its own sandbox and not in that of Unstuck. It \
-             says that its commands cannot write outside {tree} and have no network; Unstuck has \
-             not tried that. They can read your home folder."
+             says that its commands cannot write outside {tree} and shared temporary folders, and \
+             that they have no network; Unstuck has not tried that. They can read your home folder."
         );
     }
     let files = match held.files {
@@ -162,6 +162,16 @@ mod tests {
         assert_eq!(says(EnforcementLevel::Partly), (false, false));
         assert_eq!(says(EnforcementLevel::NotPossible), (false, true));
         assert_eq!(says(EnforcementLevel::NotWanted), (false, true));
+    }
+
+    // B53: another sandbox is not described as Unstuck's own, and what it leaves open is said.
+    #[test]
+    fn it_says_what_the_sandbox_of_an_agent_program_leaves_open() {
+        let held = WallEnforcement { files: EnforcementLevel::Fully, ..WallEnforcement::default() };
+        let words = render_sandbox_remark((held, AgentNetwork::OwnSandbox), COPY);
+        for left_open in ["shared temporary folders", "read your home folder", "has not tried"] {
+            assert!(words.contains(left_open), "{words}");
+        }
     }
 
     #[test]

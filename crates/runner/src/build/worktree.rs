@@ -8,6 +8,7 @@ use std::path::Path;
 
 use unstuck_core::engine::{BuildId, RunId, Start, TaskState};
 use unstuck_core::fault::{Class, Code, Fault, Kind, Missing, Tool, Validation};
+use unstuck_core::text::brief::render_size;
 use unstuck_core::text::span_words;
 use unstuck_core::time::{Span, Time};
 use unstuck_store::Store;
@@ -144,9 +145,9 @@ impl BuildContext {
         }
         let message = format!(
             "{} are free at {}, and run.disk_free_mb asks for {}",
-            format_size(free),
+            render_size(free),
             root.display(),
-            format_size(wanted)
+            render_size(wanted)
         );
         Err(Fault::env_disk_full("workspace", message, Tool::default()))
     }
@@ -226,15 +227,6 @@ fn describe_command_end(kind: &Kind) -> String {
         _ => None,
     };
     exit.map_or_else(|| "did not succeed".to_owned(), |exit| format!("ended with {exit}"))
-}
-
-/// Formats a size, such as `512 MB` or `38.2 GB`.
-fn format_size(bytes: u64) -> String {
-    let tenths = (bytes >> 20).saturating_mul(10) / 1_024;
-    match tenths {
-        0..10 => format!("{} MB", bytes >> 20),
-        _ => format!("{}.{} GB", tenths / 10, tenths % 10),
-    }
 }
 
 /// Saves and removes the work of tasks that ended without being done from the operator's own

@@ -175,6 +175,16 @@ impl ControlClient {
         }
     }
 
+    /// Returns the recorded result of an action of the own task that was performed before. `None`
+    /// if there is none, or if the action has to be performed anew by each attempt.
+    pub async fn find_result(&self, effect: &Effect, spec: &MutationSpec) -> Option<Arc<str>> {
+        if spec.kind.belongs_to_attempt() {
+            return None;
+        }
+        let look = StateQuery::Action { task: effect.task, key: spec.key.clone() };
+        self.query_state(look).await.ok()?.into_text()
+    }
+
     /// Makes the holder take up the answers in the store.
     pub async fn take_answers(&self) -> Result<(), ClientError> {
         self.send_request(ControlRequestBody::Answers).await.map(drop)

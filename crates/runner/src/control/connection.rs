@@ -10,7 +10,7 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use unstuck_core::engine::{Command, EffectId};
+use unstuck_core::engine::{Command, EffectId, TaskId};
 use unstuck_core::plan::MutationSpec;
 use unstuck_store::Holder;
 use unstuck_world::redact::Redactor;
@@ -23,6 +23,7 @@ use super::wire::{
     ControlRefusal, ControlRequest, ControlRequestBody, ControlResponse, decision_response,
     done_response, error_response, next_line, refusal_response, write_responses,
 };
+use crate::decider::{StateQuery, StateQueryResult};
 use crate::effects::{PerformScope, redact_command};
 use crate::event_loop::{CommandError, RunnerHandle, RunnerNotice};
 
@@ -128,6 +129,11 @@ impl ControlConnection {
                 self.acts.pass_outcome(act, outcome);
                 done_response(id)
             }
+            ControlRequestBody::Look { look: StateQuery::Action { task, key } }
+                if self.only.is_some() =>
+            {
+                self.look_up_result(id, task, key).await
+            }
             _ if self.only.is_some() => {
                 refusal_response(id, ControlRefusal::Denied, &"a run can only report for itself")
             }
@@ -183,6 +189,23 @@ impl ControlConnection {
                 });
                 done_response(id)
             }
+        }
+    }
+
+    /// Answers a run's question for the result of an action of its own task.
+    async fn look_up_result(&self, id: u64, task: TaskId, key: String) -> ControlResponse {
+        let only = self.only;
+        let found = self.talk.handle.read_state(move |state| {
+            let own = only.and_then(|only| state.effect(only)).filter(|own| own.task == task);
+            own.and_then(|_| StateQuery::Action { task, key }.answer_from(state).into_text())
+        });
+        match found.await {
+            Ok(result) => {
+                let result =
+                    result.map(|result| Arc::from(&*self.talk.redactor.redact_text(&result)));
+                ControlResponse::Seen { id, seen: StateQueryResult::Text(result) }
+            }
+            Err(error) => error_response(id, &error),
         }
     }
 

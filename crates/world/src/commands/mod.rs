@@ -17,9 +17,10 @@ mod shims;
 
 pub use enforcement::{CommandEnforcement, NetworkIsolation};
 pub use environment::CommandEnvironment;
-pub(crate) use policy::blocked_fault;
+pub(crate) use policy::irreversible_fault;
 pub use policy::{CommandPolicy, CommandRefusal, CommandRules};
+pub(crate) use rule::pushes_commits;
 pub use rule::{describe_never_runs, find_refusal};
 pub use shell::list_programs;
-pub(crate) use shell::{base_name, loses_exit_code, strip_redirections};
+pub(crate) use shell::{base_name, find_only_program, loses_exit_code, strip_redirections};
 pub use shims::{CommandShims, REFUSALS_MAX};

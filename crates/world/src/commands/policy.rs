@@ -48,6 +48,8 @@ pub struct CommandPolicy {
 pub struct CommandRefusal {
     /// The program and its subcommand.
     pub what: String,
+    /// The whole command.
+    pub command: String,
 }
 
 impl CommandRefusal {
@@ -100,12 +102,30 @@ impl CommandPolicy {
                 return Err(blocked_fault(&command.render_line(), "the rules do not allow it"));
             }
         }
-        let refused = programs.iter().find_map(|command| {
-            let (_, what) =
-                self.mutators.iter().find(|(rule, _)| rule.covers_command(&command.words))?;
-            Some(CommandRefusal { what: what.clone() })
-        });
-        Ok(refused)
+        Ok(programs.iter().find_map(|command| self.refuse_irreversible(command)))
+    }
+
+    /// Returns whether a line of shell contains a command that reaches outside and cannot be undone.
+    pub fn is_irreversible(&self, line: &str) -> bool {
+        find_commands(line).iter().any(|command| self.refuse_irreversible(command).is_some())
+    }
+
+    /// Returns the irreversible command that is all of a line, if the operator allowed it.
+    pub fn find_allowed_irreversible(&self, line: &str) -> Option<String> {
+        let [command] = &find_commands(line)[..] else { return None };
+        let refusal = self.refuse_irreversible(command)?;
+        self.permits_text(&refusal.command).then_some(refusal.command)
+    }
+
+    /// Returns whether the operator allowed exactly this text: a command, or a declared action.
+    pub fn permits_text(&self, text: &str) -> bool {
+        self.permitted.contains(text)
+    }
+
+    fn refuse_irreversible(&self, command: &SimpleCommand) -> Option<CommandRefusal> {
+        let (_, what) =
+            self.mutators.iter().find(|(rule, _)| rule.covers_command(&command.words))?;
+        Some(CommandRefusal { what: what.clone(), command: command.render_line() })
     }
 
     /// Returns whether a line of shell contains a command that never runs, regardless of
@@ -164,8 +184,17 @@ fn listed_fault(what: &str) -> Fault {
     Fault::permission_command_blocked(SOURCE, format!("{what}: the rules block it"), context)
 }
 
-pub(crate) fn blocked_fault(what: &str, why: &str) -> Fault {
+fn blocked_fault(what: &str, why: &str) -> Fault {
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission_context(what))
+}
+
+/// Returns the fault of an irreversible command that was refused too often. `command` is the command
+/// that the operator can allow, `None` if it is somewhere inside `line`.
+pub(crate) fn irreversible_fault(line: &str, command: Option<&str>, why: &str) -> Fault {
+    let what = command.unwrap_or(line);
+    let commands = command.map(str::to_owned).into_iter().collect();
+    let context = Permission { irreversible: true, commands, ..permission_context(what) };
+    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), context)
 }
 
 fn never_fault(what: &str, why: &str) -> Fault {

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::shell::{SimpleCommand, base_name};
+use super::shell::{SimpleCommand, base_name, find_commands};
 
 /// Options of well-known programs that take a value, so that the value is not taken for a
 /// subcommand.
@@ -210,6 +210,17 @@ pub(super) const MUTATORS: &[(&str, &[&str])] = &[
     ("terraform", &["apply", "destroy", "import"]),
     ("helm", &["install", "upgrade", "uninstall", "rollback", "push"]),
 ];
+
+/// Commands with which git sends commits to a remote.
+const PUSHES: [&str; 2] = ["git push", "git send-pack"];
+
+/// Returns whether a line of shell sends commits to a remote.
+pub(crate) fn pushes_commits(line: &str) -> bool {
+    let rules: Vec<CommandRule> =
+        PUSHES.iter().filter_map(|text| CommandRule::parse(text)).collect();
+    let commands = find_commands(line);
+    commands.iter().any(|command| rules.iter().any(|rule| rule.covers_command(&command.words)))
+}
 
 /// Prefix and wording of a refusal.
 const SPEAKER: &str = "unstuck: ";

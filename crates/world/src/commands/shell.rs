@@ -314,6 +314,15 @@ pub fn list_programs(line: &str) -> Vec<Vec<String>> {
     found
 }
 
+/// Returns the program that is all that a line of shell runs, apart from `cd`.
+pub(crate) fn find_only_program(line: &str) -> Option<String> {
+    let mut commands = split_commands(line, 0);
+    commands.retain(|command| command.words.first().is_none_or(|word| word != "cd"));
+    let [SimpleCommand { words, writes, .. }] = &commands[..] else { return None };
+    let program = words.iter().find(|word| !is_assignment(word))?;
+    writes.is_empty().then(|| program.clone())
+}
+
 /// Returns whether a failure of a program of this line is lost in a pipe, because the line ends with
 /// the exit code of the pipe's last program.
 pub(crate) fn loses_exit_code(line: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Irreversible actions that are a command of the operator's.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use tokio::io::AsyncReadExt as _;
@@ -8,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::EffectOutcome;
 use unstuck_core::fault::{Crash, Fault};
 
+use crate::commands::find_only_program;
 use crate::process::{
     Launch, Process, ProcessEnd, ProcessResult, ProcessStopper, derive_fault, describe_end,
 };
@@ -57,8 +59,31 @@ pub fn did_not_happen(how: ProcessEnd, not_done: &[u8]) -> bool {
     }
 }
 
+/// The exit codes of a shell that could not start a program, or did not find it.
+const NOT_STARTED: [i32; 2] = [126, 127];
+/// The beginning of the messages of a shell about its own failures.
+const SHELL_SAYS: &str = "sh:";
+
+/// Returns whether the shell of a line reports that it did not start the only program of the line.
+/// A program that a script did not find proves nothing, because other programs ran before it.
+fn shell_started_nothing(
+    ended: &ProcessResult,
+    told: Option<&[u8]>,
+    arguments: &[OsString],
+) -> bool {
+    let ProcessEnd::Exited(status) = ended.how else { return false };
+    let [option, line] = arguments else { return false };
+    let line = line.to_str().filter(|_| option == "-c");
+    let Some(program) = line.and_then(find_only_program) else { return false };
+    let said = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+    let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+    let (Some(only), None) = (lines.next(), lines.next()) else { return false };
+    let names_it = only.starts_with(SHELL_SAYS) && only.contains(&format!(" {program}:"));
+    NOT_STARTED.contains(&status) && told.is_some_and(<[u8]>::is_empty) && names_it
+}
+
 /// Performs the action that a command is. Exit code 0 means that it happened; with any other end it
-/// may have happened, unless the command could not be started. `keep` turns the output into the
+/// may have happened, unless the command or the only program of its line could not be started. `keep` turns the output into the
 /// result that is recorded.
 pub async fn perform_command(
     launch: Launch,
@@ -66,6 +91,7 @@ pub async fn perform_command(
     keep: impl FnOnce(&[u8]) -> std::io::Result<Arc<str>>,
 ) -> EffectOutcome {
     let program = launch.program.to_string_lossy().into_owned();
+    let arguments = launch.arguments.clone();
     let (ended, told) = match run_to_end(launch, &CancellationToken::new()).await {
         Ok(ran) => ran,
         Err(fault) => return EffectOutcome::Failed { fault: Arc::new(fault), approach: None },
@@ -78,7 +104,8 @@ pub async fn perform_command(
         }
         (how, told) => {
             let fault = Arc::new(command_fault(&ended, told.as_deref(), source, &program));
-            if did_not_happen(how, &[]) {
+            let started = !shell_started_nothing(&ended, told.as_deref(), &arguments);
+            if !started || did_not_happen(how, &[]) {
                 EffectOutcome::Failed { fault, approach: None }
             } else {
                 EffectOutcome::Unknown { fault }
@@ -114,4 +141,45 @@ async fn read_all_output(stdout: Option<ChildStdout>, stopper: &ProcessStopper) 
         return None;
     }
     Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::process::OutputExcerpt;
+
+    fn ended(status: i32, stderr: &str) -> ProcessResult {
+        let mut output = OutputExcerpt::with_limit(1_024);
+        output.push(stderr.as_bytes());
+        let how = ProcessEnd::Exited(status);
+        let duration = Duration::ZERO;
+        ProcessResult { how, output, duration, leftovers_ended: 0, lost_output: None }
+    }
+
+    // TX6
+    #[test]
+    fn only_the_shell_itself_proves_that_nothing_was_started() {
+        let nothing = |line: &str, status, stderr, told: &str| {
+            let arguments = ["-c", line].map(OsString::from);
+            shell_started_nothing(&ended(status, stderr), Some(told.as_bytes()), &arguments)
+        };
+        let dash = "sh: 1: announce-it: not found\n";
+        assert!(nothing("announce-it 1.4", 127, dash, ""));
+        assert!(nothing("cd web && X=1 announce-it", 127, dash, ""));
+        assert!(nothing("announce-it", 127, "sh: line 1: announce-it: command not found\n", ""));
+        assert!(nothing("./announce", 126, "sh: 1: ./announce: Permission denied\n", ""));
+        for (line, status, stderr, told) in [
+            ("./charge && announce-it", 127, dash, ""),
+            ("announce-it $(./charge)", 127, dash, ""),
+            ("./announce", 127, "./announce: 3: announce-it: not found\n", ""),
+            ("./announce", 127, dash, ""),
+            ("announce-it", 1, dash, ""),
+            ("announce-it", 127, dash, "charged\n"),
+            ("announce-it", 127, "charged\nsh: 1: announce-it: not found\n", ""),
+        ] {
+            assert!(!nothing(line, status, stderr, told), "{line}: {stderr}");
+        }
+    }
 }

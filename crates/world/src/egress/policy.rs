@@ -57,6 +57,24 @@ impl EgressPolicy {
         Self::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
     }
 
+    /// Returns what an agent program is told about its network; `None` without a proxy. The clients
+    /// of its commands (curl, git) do not show the text with which the proxy refuses a tunnel.
+    pub fn describe_for_agent(&self) -> Option<String> {
+        let Self::Proxied(proxied) = self else { return None };
+        let EgressSettings { destinations, setting, .. } = &proxied.settings;
+        let hosts = destinations.describe_for_agent();
+        let line = destinations.render_allowing_line("HOST", *setting);
+        let ReachSetting { heading, name } = setting;
+        let section = heading.trim_matches(['[', ']']);
+        Some(format!(
+            "The network is open to {hosts} only. The sandbox refuses any other host: a command \
+             shows `CONNECT tunnel failed, response 403` or `Refused by Unstuck`. That is no \
+             outage, and trying again does not help. Only the operator opens a host, with the \
+             setting {section}.{name}: `{line}` below {heading} in unstuck.toml. Work without it, \
+             or say which line you need."
+        ))
+    }
+
     /// Applies the policy to one run: closes the network of its sandbox except for the ways out,
     /// and names the proxy in its environment. `socket` is the path at which a proxy may listen.
     /// The result has to live as long as the run.
@@ -104,4 +122,44 @@ fn relay_socket_path(socket: &Path, port: u16) -> PathBuf {
     let mut name = socket.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{port}"));
     socket.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // B45: the hosts that are open, the sign of a refusal, and the line to write
+    #[test]
+    fn an_agent_is_told_the_rule_of_its_network() {
+        let setting = ReachSetting { heading: "[agent]", name: "network" };
+        let told = |reach: &EgressReach| {
+            let destinations = EgressDestinations::for_agent(reach, &[]);
+            let settings = EgressSettings { destinations, setting, proxies: Proxies::default() };
+            let loopback = LoopbackRoute::Direct;
+            let proxied = ProxiedEgress { settings, relays: Vec::new(), loopback };
+            EgressPolicy::Proxied(Box::new(proxied)).describe_for_agent().unwrap()
+        };
+        let listed = ["service", "registries", "docs.example.com"];
+        let listed = listed.map(|entry| ReachEntry::parse(entry).unwrap()).to_vec();
+        let cases = [
+            (EgressReach::Off, "open to the service of your model only.", "`network = [\"HOST\"]`"),
+            (
+                EgressReach::Registries,
+                "open to the service of your model and the package registries only.",
+                "`network = [\"registries\", \"HOST\"]` below [agent]",
+            ),
+            (
+                EgressReach::Hosts(listed),
+                "open to the service of your model, the package registries and docs.example.com only.",
+                "`network = [\"service\", \"registries\", \"docs.example.com\", \"HOST\"]`",
+            ),
+        ];
+        for (reach, hosts, line) in cases {
+            let rule = told(&reach);
+            for part in [hosts, line, "`CONNECT tunnel failed, response 403`", "agent.network"] {
+                assert!(rule.contains(part), "{rule}");
+            }
+        }
+        assert_eq!(EgressPolicy::Open.describe_for_agent(), None);
+    }
 }

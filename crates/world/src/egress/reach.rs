@@ -202,10 +202,34 @@ impl EgressDestinations {
             80 | 443 => target.host.to_string(),
             _ => target.to_string(),
         };
-        let entries = self.reach.list_entries().into_iter().chain([host]);
+        format!("{}\n{}", setting.heading, self.render_allowing_line(&host, setting))
+    }
+
+    /// Returns the line of the settings that would allow a host in addition.
+    pub(super) fn render_allowing_line(&self, host: &str, setting: ReachSetting) -> String {
+        let entries = self.reach.list_entries().into_iter().chain([host.to_owned()]);
         let quoted: Vec<_> = entries.map(|entry| format!("\"{entry}\"")).collect();
-        let ReachSetting { heading, name } = setting;
-        format!("{heading}\n{name} = [{}]", quoted.join(", "))
+        format!("{} = [{}]", setting.name, quoted.join(", "))
+    }
+
+    /// Returns the words for the hosts that an agent program may reach: `the service of your model
+    /// and docs.example.com`.
+    pub(super) fn describe_for_agent(&self) -> String {
+        let mut named = vec!["the service of your model".to_owned()];
+        let listed: &[ReachEntry] = match &self.reach {
+            EgressReach::Registries => &[ReachEntry::Registries],
+            EgressReach::Hosts(listed) => listed,
+            EgressReach::Off | EgressReach::Service | EgressReach::Open => &[],
+        };
+        named.extend(listed.iter().filter_map(|entry| match entry {
+            ReachEntry::Service => None,
+            ReachEntry::Registries => Some("the package registries".to_owned()),
+            ReachEntry::Host(pattern) => Some(pattern.to_string()),
+        }));
+        match named.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => named.concat(),
+        }
     }
 
     /// Returns whether an address is excluded, or one of Unstuck's own servers listens on it.

@@ -26,6 +26,16 @@ impl Git {
         self.run_push(&["--no-verify", "--progress"], remote, commit, reference).await
     }
 
+    /// Pushes like [`push_commit`](Self::push_commit), and overwrites a ref that has other commits.
+    pub async fn force_push_commit(
+        &self,
+        remote: &str,
+        commit: &Oid,
+        reference: &str,
+    ) -> Result<(), Fault> {
+        self.run_push(&["--no-verify", "--progress", "--force"], remote, commit, reference).await
+    }
+
     /// Pushes as a person would: git itself runs the repository's pre-push hook.
     pub async fn push_with_hook(
         &self,

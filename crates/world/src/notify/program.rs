@@ -57,7 +57,7 @@ impl ProgramRunner {
             ProcessEnd::TimedOut { limit, .. } => {
                 format!("{name} took longer than {} s", limit.as_secs())
             }
-            ProcessEnd::Stopped | ProcessEnd::TooMany { .. } | ProcessEnd::Lost { .. } => {
+            ProcessEnd::Stopped | ProcessEnd::BeyondLimit(_) | ProcessEnd::Lost { .. } => {
                 format!("{name} was ended")
             }
         };

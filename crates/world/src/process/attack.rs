@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::net::{TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -58,8 +58,12 @@ pub enum AttackedPart {
     Network,
     /// Protection against system calls that break out.
     Calls,
-    /// Limits on resources of the machine.
+    /// Limit on the number of processes and threads.
     Limits,
+    /// Limit on memory.
+    Memory,
+    /// Limit on the size of a file.
+    FileSize,
 }
 
 /// The kind of wall that an attack is tried behind.
@@ -94,7 +98,12 @@ pub const LEFT: &str = "left";
 /// Number of threads to start: more than any limit that the attacker is put behind.
 pub const THREADS: u64 = 96;
 
-/// Time for which these threads are kept.
+/// Bytes of memory to use: more than any limit that the attacker is put behind.
+pub const MEMORY_BYTES: u64 = 192 << 20;
+/// Size of a file to write in bytes: more than any limit that the attacker is put behind.
+pub const FILE_BYTES: u64 = 4 << 20;
+
+/// Time for which these threads and this memory are kept.
 const KEPT: Duration = Duration::from_secs(3);
 /// Arguments that Unstuck's own processes inside are started with.
 const OWN: [&[u8]; 2] = [ARGUMENT.as_bytes(), guard::ARGUMENT.as_bytes()];
@@ -271,6 +280,19 @@ pub const ATTACKS: &[Attack] = &[
     define_attack("threads", "start more threads than are allowed", AttackedPart::Limits, |_| {
         start_threads()
     }),
+    define_attack("allocate", "use more memory than is allowed", AttackedPart::Memory, |_| {
+        use_memory()
+    }),
+    define_attack(
+        "large-file",
+        "write a larger file than is allowed",
+        AttackedPart::FileSize,
+        |_| {
+            // A file with a hole takes no room.
+            let file = fs::File::create("large");
+            file.and_then(|file| file.write_all_at(b"x", FILE_BYTES)).is_ok()
+        },
+    ),
 ];
 
 const fn define_attack(
@@ -364,6 +386,14 @@ fn start_threads() -> bool {
         }
         started
     })
+}
+
+/// Uses [`MEMORY_BYTES`] of memory, and keeps it for a moment: if memory is measured, that ends the
+/// attacker.
+fn use_memory() -> bool {
+    let used = vec![1_u8; usize::try_from(MEMORY_BYTES).unwrap_or_default()];
+    thread::sleep(KEPT);
+    std::hint::black_box(used).len() as u64 == MEMORY_BYTES
 }
 
 /// Returns whether the kernel executes a raw system call.

@@ -117,6 +117,24 @@ impl Cgroup {
         };
         let processes = limits.processes.map(|processes| processes.saturating_add(BESIDE));
         self.limits = (set("pids.max", processes), set("memory.max", limits.memory_bytes));
+        if self.limits.1 {
+            // All members are killed together, and none of them moves into swap space instead. Both
+            // are improvements: without them the limit still holds.
+            set("memory.oom.group", Some(1));
+            set("memory.swap.max", Some(0));
+        }
+    }
+
+    /// Returns whether the kernel limits the memory of the members.
+    pub(super) const fn limits_memory(&self) -> bool {
+        self.limits.1
+    }
+
+    /// Returns whether the kernel killed a member because the memory was used up.
+    pub(super) fn has_run_out_of_memory(&self) -> bool {
+        let events = fs::read_to_string(self.path.join("memory.events")).unwrap_or_default();
+        let mut killed = events.lines().filter_map(|line| line.strip_prefix("oom_kill "));
+        killed.any(|times| times != "0")
     }
 
     /// Returns the enforced parts of a wall, with the limits of the group added.
@@ -240,7 +258,11 @@ mod tests {
     fn a_group_limits_what_the_system_lets_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut group = Cgroup { path: folder.path().to_owned(), limits: (false, false) };
-        let limits = ResourceLimits { processes: Some(100), memory_bytes: Some(4_096) };
+        let limits = ResourceLimits {
+            processes: Some(100),
+            memory_bytes: Some(4_096),
+            ..ResourceLimits::default()
+        };
         let counted = WallEnforcement {
             limits: EnforcementLevel::Partly,
             memory: EnforcementLevel::NotPossible,
@@ -250,6 +272,7 @@ mod tests {
         assert_eq!(group.add_enforcement(counted), counted, "no file is made where there is none");
         fs::write(folder.path().join("pids.max"), "").unwrap();
         fs::write(folder.path().join("memory.max"), "").unwrap();
+        fs::write(folder.path().join("memory.oom.group"), "").unwrap();
         group.apply_limits(limits);
         let fully = WallEnforcement {
             limits: EnforcementLevel::Fully,
@@ -259,5 +282,19 @@ mod tests {
         assert_eq!(group.add_enforcement(counted), fully);
         assert_eq!(fs::read_to_string(folder.path().join("pids.max")).unwrap(), "116");
         assert_eq!(fs::read_to_string(folder.path().join("memory.max")).unwrap(), "4096");
+        assert_eq!(fs::read_to_string(folder.path().join("memory.oom.group")).unwrap(), "1");
+    }
+
+    #[test]
+    fn a_group_knows_whether_its_memory_was_used_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let group = Cgroup { path: folder.path().to_owned(), limits: (false, true) };
+        assert!(!group.has_run_out_of_memory(), "it has no such file");
+        for (events, used_up) in
+            [("oom 3\noom_kill 0\noom_group_kill 0\n", false), ("oom 1\noom_kill 4\n", true)]
+        {
+            fs::write(folder.path().join("memory.events"), events).unwrap();
+            assert_eq!(group.has_run_out_of_memory(), used_up, "{events}");
+        }
     }
 }

@@ -17,6 +17,7 @@ use unstuck_core::fault::{
     Code, CommandEnd, Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool,
 };
 use unstuck_core::signature::Signature;
+use unstuck_core::text::brief::render_size;
 use unstuck_core::text::{REQUESTED_WAIT_MAX, requested_wait};
 use unstuck_core::time::Span;
 
@@ -54,11 +55,8 @@ pub enum ProcessEnd {
     },
     /// The program was ended because the caller asked for it.
     Stopped,
-    /// The program was ended because it had more processes and threads than allowed.
-    TooMany {
-        /// Maximum number of processes and threads.
-        allowed: u64,
-    },
+    /// The program was ended because it exceeded a limit of its wall.
+    BeyondLimit(ExceededLimit),
     /// The program was not started.
     NotStarted(StartFailure),
     /// The guard was killed, so the result is unknown.
@@ -66,6 +64,83 @@ pub enum ProcessEnd {
         /// `true` if every process of the tree that could be found is gone.
         tree_gone: bool,
     },
+}
+
+/// A limit of its wall that a program exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExceededLimit {
+    /// Maximum number of processes and threads at a time.
+    Processes(u64),
+    /// Maximum memory in bytes.
+    Memory(u64),
+    /// Maximum size of a file in bytes.
+    FileSize(u64),
+    /// Minimum free disk space in bytes.
+    FreeDisk(u64),
+}
+
+impl ExceededLimit {
+    /// Describes what the program did, to be put after its name, with the setting.
+    pub fn describe(self) -> String {
+        match self {
+            Self::Processes(allowed) => format!(
+                "had more than {allowed} processes and threads at a time and was ended; \
+                 `wall.processes` sets how many there may be"
+            ),
+            Self::Memory(allowed) => format!(
+                "used more than {} of memory and was ended; `wall.memory_mb` sets how much it may use",
+                render_size(allowed)
+            ),
+            Self::FileSize(allowed) => format!(
+                "wrote a file larger than {} and was ended; `wall.file_mb` sets how large a file may be",
+                render_size(allowed)
+            ),
+            Self::FreeDisk(wanted) => format!(
+                "was ended because less than {} of the disk was free, half of what `run.disk_free_mb` \
+                 asks for",
+                render_size(wanted)
+            ),
+        }
+    }
+
+    /// Builds the fault of an agent with this name, all of whose processes were ended. The same work
+    /// would end in the same way, so the next attempt reads the message.
+    pub(crate) fn to_agent_fault(self, name: &str) -> Fault {
+        let message = format!("the agent {}", self.describe());
+        match self {
+            Self::FreeDisk(_) => Fault::env_disk_full(name, message, Tool::default()),
+            Self::Processes(_) | Self::Memory(_) | Self::FileSize(_) => {
+                Fault::logic_error(name, message, Logic::default())
+            }
+        }
+    }
+
+    /// Builds the fault of `command`, raised at `source`.
+    fn to_fault(self, source: &str, command: &str) -> Fault {
+        let message = format!("{command} {}", self.describe());
+        match self {
+            Self::FreeDisk(_) => Fault::env_disk_full(source, message, Tool::default()),
+            Self::Processes(_) | Self::Memory(_) | Self::FileSize(_) => {
+                Fault::tool_crash(source, message, Crash::default())
+            }
+        }
+    }
+}
+
+/// Messages of the system and of shells about a file that became larger than allowed, in lower case.
+const FILE_TOO_LARGE: [&[u8]; 2] = [b"file too large", b"file size limit exceeded"];
+
+/// Returns the note to add to the output of a program that was not allowed to write a larger file.
+pub(super) fn file_size_note(output: &[u8], allowed: u64) -> Option<String> {
+    let output = output.to_ascii_lowercase();
+    let says = |words: &&[u8]| memchr::memmem::find(&output, words).is_some();
+    FILE_TOO_LARGE.iter().any(says).then(|| {
+        format!(
+            "\n[no file may be larger than {} here; `wall.file_mb` sets how large]\n",
+            render_size(allowed)
+        )
+    })
 }
 
 /// The reason for which a program was not started.
@@ -140,13 +215,7 @@ pub fn derive_fault(ended: &ProcessResult, source: &str, command: &str) -> Optio
             }
             Some(fault)
         }
-        ProcessEnd::TooMany { allowed } => {
-            let message = format!(
-                "{command} had more than {allowed} processes and threads at a time and was ended; \
-                 `wall.processes` sets how many there may be"
-            );
-            Some(Fault::tool_crash(source, message, Crash::default()))
-        }
+        ProcessEnd::BeyondLimit(limit) => Some(limit.to_fault(source, command)),
         ProcessEnd::NotStarted(reason) => Some(not_started_fault(reason, source, command)),
         ProcessEnd::Lost { tree_gone: true } => {
             let message = format!("{command} was ended together with its guard");
@@ -397,6 +466,22 @@ mod tests {
         ];
         for (status, said, code) in cases {
             assert_eq!(fault_of(ProcessEnd::Exited(status), said).code(), code, "{status} {said}");
+        }
+    }
+
+    #[test]
+    fn an_agent_reads_which_limit_ended_it_and_a_person_is_asked_for_room_on_the_disk() {
+        let limits = [
+            (ExceededLimit::Processes(9), Code::LogicError, "wall.processes"),
+            (ExceededLimit::Memory(200 << 20), Code::LogicError, "200 MB of memory"),
+            (ExceededLimit::Memory(200 << 20), Code::LogicError, "wall.memory_mb"),
+            (ExceededLimit::FileSize(1 << 30), Code::LogicError, "wall.file_mb"),
+            (ExceededLimit::FreeDisk(1 << 30), Code::EnvDiskFull, "run.disk_free_mb"),
+        ];
+        for (limit, code, words) in limits {
+            let fault = limit.to_agent_fault("agent");
+            assert_eq!(fault.code(), code, "{limit:?}");
+            assert!(fault.message.contains(words), "{}", fault.message);
         }
     }
 

@@ -26,6 +26,7 @@ mod own_input;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod process;
 mod reap;
+mod resources;
 mod socket;
 mod supervisor;
 mod tree;
@@ -35,7 +36,9 @@ pub mod wall;
 pub use around::find_runs_around;
 pub use deadlines::{Deadline, ProcessDeadlines};
 pub(crate) use ended::add_facts;
-pub use ended::{ProcessEnd, ProcessResult, StartFailure, derive_fault, describe_end};
+pub use ended::{
+    ExceededLimit, ProcessEnd, ProcessResult, StartFailure, derive_fault, describe_end,
+};
 pub use guard::TerminalSession;
 pub use launch::{GuardCommand, Launch, ProcessInput, ProcessOutput};
 pub use lock::{FileLock, RunLock};
@@ -44,6 +47,7 @@ pub use output::{OutputExcerpt, ProcessLog};
 pub use own_input::OwnInput;
 pub use process::Process;
 pub use reap::reap_run;
+pub use resources::find_memory_size;
 pub use socket::{PortForward, PortForwarder, SocketPath};
 pub use supervisor::{IdleGuard, ProcessStopper};
 pub use wall::{

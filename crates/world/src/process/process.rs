@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
@@ -10,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Fault, Internal};
 
 use super::deadlines::Deadline;
-use super::ended::{ProcessEnd, ProcessResult, StartFailure};
+use super::ended::{ExceededLimit, ProcessEnd, ProcessResult, StartFailure, file_size_note};
 use super::guard::report::{GuardRefusal, GuardReport, ProgramExit, TreeEnd};
 use super::launch::{Launch, ProcessInput, ProcessOutput};
 use super::output::{OutputFlow, OutputStream};
 use super::reap::reap_run;
 use super::supervisor::{GuardChild, GuardReports, IdleGuard, ProcessStopper};
-use super::wall::WallEnforcement;
+use super::wall::{ResourceLimits, WallEnforcement};
 
 /// Time for the streams to end. Once the tree is gone they end at once; if one does not, a process
 /// that the guard could not know of holds it, and no output of the program is left in it.
@@ -189,7 +190,7 @@ impl Process {
             }
         }
         let how = match gone {
-            Some(gone) => to_process_end(gone, timed_out),
+            Some(gone) => to_process_end(gone, timed_out, self.launch.wall.limits),
             None => self.end_lost_tree().await,
         };
         while flowing {
@@ -198,9 +199,15 @@ impl Process {
             flowing = !ended && flow.last_byte_at() != before;
         }
         self.guard.dismiss().await;
+        let mut output = flow.take_output();
+        if let (ProcessEnd::Exited(1..), Some(allowed)) = (how, self.launch.wall.limits.file_bytes)
+            && let Some(note) = file_size_note(&output.to_bytes(), allowed)
+        {
+            output.push(note.as_bytes());
+        }
         ProcessResult {
             how,
-            output: flow.take_output(),
+            output,
             duration: self.started.elapsed(),
             leftovers_ended: gone.map_or(0, |gone| gone.leftovers),
             lost_output: flow.find_lost_output(),
@@ -236,15 +243,24 @@ impl Drop for Process {
     }
 }
 
-fn to_process_end(gone: TreeEnd, timed_out: Option<(Deadline, Duration)>) -> ProcessEnd {
+fn to_process_end(
+    gone: TreeEnd,
+    timed_out: Option<(Deadline, Duration)>,
+    limits: ResourceLimits,
+) -> ProcessEnd {
     match (gone.program, timed_out) {
         (ProgramExit::NotStarted(reason), _) => ProcessEnd::NotStarted(reason),
         (_, Some((which, limit))) if gone.stopped => ProcessEnd::TimedOut { which, limit },
         (_, None) if gone.stopped => ProcessEnd::Stopped,
         // The program ended by itself just before it was stopped.
         (ProgramExit::Exited(status), _) => ProcessEnd::Exited(status),
-        (ProgramExit::Signalled(signal), _) => ProcessEnd::Signalled(signal),
-        (ProgramExit::TooMany(allowed), _) => ProcessEnd::TooMany { allowed },
+        (ProgramExit::Signalled(signal), _) => match limits.file_bytes {
+            Some(allowed) if signal == Signal::XFSZ.as_raw() => {
+                ProcessEnd::BeyondLimit(ExceededLimit::FileSize(allowed))
+            }
+            _ => ProcessEnd::Signalled(signal),
+        },
+        (ProgramExit::BeyondLimit(limit), _) => ProcessEnd::BeyondLimit(limit),
     }
 }
 

@@ -2,8 +2,8 @@
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    KnownProcesses, ProcessSnapshot, adopt_orphans, list_pids, open_pidfd, signal_descendants,
-    with_children,
+    KnownProcesses, ProcessSnapshot, adopt_orphans, list_descendants, list_pids, open_pidfd,
+    signal_descendants, with_children,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{KnownProcesses, adopt_orphans, signal_descendants, with_children};
@@ -37,21 +37,29 @@ mod linux {
         signal: Signal,
         known: &mut KnownProcesses,
     ) -> u32 {
+        let mut alive = 0;
+        for process in list_descendants() {
+            if known.insert((process.pid, process.started)) {
+                alive += u32::from(process.send_signal(signal) && !process.is_zombie);
+            }
+        }
+        alive
+    }
+
+    /// Returns every descendant of this process, parents before their children.
+    pub(crate) fn list_descendants() -> Vec<ProcessSnapshot> {
         let mut children: HashMap<Option<Pid>, Vec<ProcessSnapshot>> = HashMap::new();
         for process in list_pids().filter_map(ProcessSnapshot::from_pid) {
             children.entry(process.parent).or_default().push(process);
         }
-        let mut alive = 0;
+        let mut found = Vec::new();
         let mut parents = vec![getpid()];
         while let Some(parent) = parents.pop() {
-            for process in children.remove(&Some(parent)).unwrap_or_default() {
-                parents.push(process.pid);
-                if known.insert((process.pid, process.started)) {
-                    alive += u32::from(process.send_signal(signal) && !process.is_zombie);
-                }
-            }
+            let next = children.remove(&Some(parent)).unwrap_or_default();
+            parents.extend(next.iter().map(|process| process.pid));
+            found.extend(next);
         }
-        alive
+        found
     }
 
     /// Returns a process and its children.
@@ -74,7 +82,7 @@ mod linux {
 
     /// A process at the moment of observation.
     pub(crate) struct ProcessSnapshot {
-        pid: Pid,
+        pub(crate) pid: Pid,
         /// The parent; `None` for the first process.
         pub(crate) parent: Option<Pid>,
         /// `true` if the main thread has ended. Other threads may go on, so the process is still

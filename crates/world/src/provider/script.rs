@@ -376,7 +376,12 @@ impl ScriptRun<'_> {
         let outcome = if well { ActionOutcome::Succeeded } else { ActionOutcome::Failed };
         let shown = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
         self.report_return(number, outcome, shown).await;
-        None
+        match ended.how {
+            ProcessEnd::BeyondLimit(limit) => {
+                Some(AgentEnd::Failed(Box::new(limit.to_agent_fault(SOURCE))))
+            }
+            _ => None,
+        }
     }
 
     async fn report_call(&self, number: u32, tool: ToolKind, name: &str, input: &str) {

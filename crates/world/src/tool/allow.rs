@@ -131,7 +131,7 @@ fn append_request(text: &mut String, call: &HttpCall) {
 }
 
 /// Returns the line without a leading `cd` into a folder of the worktree.
-fn strip_folder(line: &str) -> &str {
+pub(super) fn strip_folder(line: &str) -> &str {
     let rest = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
     match rest {
         Some((folder, line)) if folder.chars().all(is_plain) && !folder.contains(' ') => line,
@@ -167,7 +167,7 @@ fn skip_stars(pattern: &[char], reached: &mut [bool]) {
     }
 }
 
-fn is_plain(character: char) -> bool {
+pub(super) fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || PLAIN.contains(character)
 }
 

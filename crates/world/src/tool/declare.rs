@@ -20,11 +20,12 @@ use super::allow::{
     ActionPermit, ActionReach, ActionRule, TEXT_BYTES_MAX, as_shell_line, render_action,
 };
 use super::output::bad_input_fault;
+use super::push::DeclaredPush;
 use super::wish::{Declaration, IrreversibleAction};
 use crate::commands::{CommandPolicy, list_programs};
 
 const TOOL: &str = "mutate";
-const KEY_BYTES_MAX: usize = 200;
+pub(super) const KEY_BYTES_MAX: usize = 200;
 const TIMEOUT_MAX: Span = Span::from_hours(1);
 
 /// The secrets, places and rules for actions that an agent declares.
@@ -56,12 +57,16 @@ impl DeclarationPolicy {
             IrreversibleAction::Command { command, secrets, timeout_seconds } => {
                 commands.check_line(command).map_err(Box::new)?;
                 self.check_secrets(secrets.iter())?;
+                let push = DeclaredPush::parse(command).transpose();
+                let push = push.map_err(|why| bad_input_fault(TOOL, why))?;
                 let call = build_shell_call(command, secrets, *timeout_seconds);
                 let spec = make_permanent(MutationSpec::from_call(key, Call::Command(call)));
-                match split_plain_line(command).filter(|_| secrets.is_empty()) {
+                let spec = match split_plain_line(command).filter(|_| secrets.is_empty()) {
                     Some(call) => MutationSpec { arguments: call.digest(), ..spec },
                     None => spec,
-                }
+                };
+                // The remote says whether it has the commit, and may get it twice.
+                MutationSpec { idempotent: push.is_some(), probe: push.is_some(), ..spec }
             }
             IrreversibleAction::Http { secrets, .. } => {
                 self.check_secrets(secrets.iter().map(|header| &header.variable))?;
@@ -91,8 +96,14 @@ impl DeclarationPolicy {
     }
 
     /// Returns the sentence that tells the agent when an action is performed; `before` is the
-    /// outcome of an earlier use of its key.
-    pub fn explain_timing(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
+    /// outcome of an earlier use of its key, `approved` says whether the operator allowed the action
+    /// already.
+    pub fn explain_timing(
+        &self,
+        spec: &MutationSpec,
+        before: Option<Reconciled>,
+        approved: bool,
+    ) -> &'static str {
         match before {
             Some(Reconciled::Applied) => {
                 "not again: it was done before under this key. Another action needs another key"
@@ -100,7 +111,7 @@ impl DeclarationPolicy {
             Some(Reconciled::Skipped) => {
                 "not at all: a person left it out before. Another action needs another key"
             }
-            Some(Reconciled::NotApplied) | None if self.find_permit(spec).is_some() => {
+            Some(Reconciled::NotApplied) | None if approved || self.find_permit(spec).is_some() => {
                 "once, after the checks"
             }
             Some(Reconciled::NotApplied) | None => {
@@ -240,13 +251,17 @@ fn admit_line(commands: &CommandPolicy, line: Option<&str>) -> Result<(), Box<Fa
 
 /// Returns the shell lines that an action runs: its call and its probe.
 pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
-    let call = match spec.call.as_deref() {
-        Some(Call::Command(call)) => as_shell_line(&call.program, &call.arguments),
-        _ => None,
-    };
     let probe = spec.look_up.as_ref();
     let probe = probe.and_then(|probe| as_shell_line(&probe.program, &probe.arguments));
-    call.into_iter().chain(probe).collect()
+    command_line(spec).into_iter().chain(probe).collect()
+}
+
+/// Returns the shell line of an action that is a command.
+pub fn command_line(spec: &MutationSpec) -> Option<&str> {
+    match spec.call.as_deref() {
+        Some(Call::Command(call)) => as_shell_line(&call.program, &call.arguments),
+        _ => None,
+    }
 }
 
 /// Returns the call without a shell that a line stands for. It is the same action where a script performs it.

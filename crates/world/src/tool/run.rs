@@ -14,10 +14,11 @@ use unstuck_core::fault::{Category, Code, ErrorType, Fault, text_rules};
 
 use super::declare::DeclarationPolicy;
 use super::output::{PreventedAction, SHOWN_BYTES_MAX, ToolOutput, shorten_text};
+use super::push::DeclaredPush;
 use super::wish::RunCommand;
 use crate::commands::{
-    CommandEnvironment, CommandPolicy, CommandShims, NetworkIsolation, REFUSALS_MAX, blocked_fault,
-    find_refusal,
+    CommandEnvironment, CommandPolicy, CommandShims, NetworkIsolation, REFUSALS_MAX, find_refusal,
+    irreversible_fault,
 };
 use crate::egress::{EgressProxy, RefusedTarget};
 use crate::process::{
@@ -26,6 +27,9 @@ use crate::process::{
 use crate::scope::PathScope;
 
 const SOURCE: &str = "shell";
+/// The message for a line that contains an irreversible command which the operator allowed.
+const ALONE: &str = "is allowed this once, and nothing of this line ran. Run it as a command of its own: it \
+    is then declared, and runs once, after the checks";
 /// Maximum number of bytes of a command in its label.
 const LABEL_BYTES_MAX: usize = 200;
 
@@ -84,15 +88,19 @@ impl CommandRunner {
         stop: &CancellationToken,
     ) -> Result<ToolOutput, Box<Fault>> {
         if let Some(refusal) = self.0.commands.check_line(&ask.command).map_err(Box::new)? {
+            if self.0.commands.permits_text(&refusal.command) {
+                return Ok(ToolOutput::with_failure(format!("`{}` {ALONE}", refusal.command)));
+            }
             // The command is refused even if the refusal cannot be recorded.
             let _ = self.0.shims.note_refusal(&refusal);
-            return self.handle_refusal(&ask.command, refusal.render_sentence());
+            let text = refusal.render_sentence();
+            return self.handle_refusal(&ask.command, Some(&refusal.command), text);
         }
         let before = self.0.shims.count_refused();
         let hosts = self.refused_hosts();
         let ended = self.run_process(ask, stop).await?;
         if self.0.shims.count_refused() > before {
-            return self.handle_refusal(&ask.command, output_text(&ended));
+            return self.handle_refusal(&ask.command, None, output_text(&ended));
         }
         Ok(self.build_output(&ended, &ask.command, &hosts))
     }
@@ -145,16 +153,24 @@ impl CommandRunner {
 
     /// Handles a refused irreversible command: returns the explanation to the model at first, and a
     /// fault that goes to the operator from refusal number `REFUSALS_MAX` on.
-    fn handle_refusal(&self, command: &str, text: String) -> Result<ToolOutput, Box<Fault>> {
+    /// `command` is the refused command, `None` if a program of the line runs it.
+    fn handle_refusal(
+        &self,
+        line: &str,
+        command: Option<&str>,
+        text: String,
+    ) -> Result<ToolOutput, Box<Fault>> {
         let times = self.0.shims.count_refused();
         if times < REFUSALS_MAX {
             let why = find_refusal(&text).unwrap_or_default().to_owned();
-            let kept_from = Some(PreventedAction::Running { command: command.to_owned(), why });
+            let kept_from = Some(PreventedAction::Running { command: line.to_owned(), why });
             return Ok(ToolOutput { kept_from, ..ToolOutput::with_failure(text) });
         }
+        // A push in another form cannot be declared, so allowing it would change nothing.
+        let command = command.filter(|line| !matches!(DeclaredPush::parse(line), Some(Err(_))));
         let why =
             format!("refused {times} times in this run; it goes through mutate or not at all");
-        Err(Box::new(blocked_fault(command, &why)))
+        Err(Box::new(irreversible_fault(line, command, &why)))
     }
 
     async fn run_process(
@@ -200,9 +216,7 @@ fn render_output(ended: &ProcessResult, command: &str) -> ToolOutput {
         ),
         ProcessEnd::Stopped => "it was stopped".to_owned(),
         ProcessEnd::NotStarted(_) => "it could not be started".to_owned(),
-        ProcessEnd::TooMany { allowed } => {
-            format!("it had more than {allowed} processes and threads at a time and was ended")
-        }
+        ProcessEnd::BeyondLimit(limit) => format!("it {}", limit.describe()),
         ProcessEnd::Lost { .. } => "it was lost".to_owned(),
     };
     let notes = [how, render_leftovers(ended.leftovers_ended)].into_iter();
@@ -296,18 +310,22 @@ fn find_denied_access(
     network: NetworkIsolation,
     (wall, directory): (&Wall, &Path),
 ) -> Option<DeniedAccess> {
-    if network.is_off() {
-        let lower = output.to_lowercase();
-        let refused = REFUSED.iter().any(|word| lower.contains(word));
-        let outage = fault.category() == Category::Environment
-            && fault.error_type() == ErrorType::Network
-            && fault.code() != Code::EnvDiskFull;
-        if outage || (refused && CONNECTING.iter().any(|word| lower.contains(word))) {
-            let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
-            return Some(DeniedAccess::Network { proxied });
-        }
+    if network.is_off() && looks_like_closed_network(fault.code(), output) {
+        let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
+        return Some(DeniedAccess::Network { proxied });
     }
     wall.find_denied(output, directory).map(DeniedAccess::Path)
+}
+
+/// Returns whether a failure with this code and output is like that of a program without a network.
+pub fn looks_like_closed_network(code: Code, output: &str) -> bool {
+    let lower = output.to_lowercase();
+    let refused = REFUSED.iter().any(|word| lower.contains(word));
+    let row = code.row();
+    let outage = row.category == Category::Environment
+        && row.error_type == ErrorType::Network
+        && code != Code::EnvDiskFull;
+    outage || (refused && CONNECTING.iter().any(|word| lower.contains(word)))
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use unstuck_core::engine::Reconciled;
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::MutationSpec;
 
+use super::allow::render_action;
+use super::declare::KEY_BYTES_MAX;
 use super::files::WorktreeFiles;
 use super::output::{ToolOutput, internal_fault};
 use super::run::{CommandRunner, ToolContext};
-use super::wish::{Declaration, WorktreeAction};
+use super::wish::{Declaration, IrreversibleAction, WorktreeAction};
 use crate::commands::CommandEnforcement;
 
 /// The tools of one attempt.
@@ -62,7 +64,19 @@ impl Toolbox {
     /// Returns the sentence that tells the model when an action is performed; `before` is the
     /// outcome of an earlier use of its key.
     pub fn explain_timing(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
-        self.runs.0.declarable.explain_timing(spec, before)
+        let ToolContext { declarable, commands, .. } = &self.runs.0;
+        declarable.explain_timing(spec, before, commands.permits_text(&render_action(spec)))
+    }
+
+    /// Returns the declaration of an irreversible command that the operator allowed this once:
+    /// Unstuck performs it as an action.
+    pub fn find_allowed_action(&self, act: &WorktreeAction) -> Option<Declaration> {
+        let WorktreeAction::Run(ask) = act else { return None };
+        let command = self.runs.0.commands.find_allowed_irreversible(&ask.command)?;
+        let key = command[..command.floor_char_boundary(KEY_BYTES_MAX)].to_owned();
+        let timeout_seconds = ask.timeout_seconds;
+        let action = IrreversibleAction::Command { command, secrets: Vec::new(), timeout_seconds };
+        Some(Declaration { key, action, probe: None, after: None })
     }
 
     /// Returns the restrictions that are really enforced on commands.

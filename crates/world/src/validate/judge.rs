@@ -15,8 +15,12 @@ use super::machine::is_refuted;
 use super::network::{BlockedConnection, no_network_fault};
 use super::starting::{BrokenPart, find_missing_program};
 use crate::commands::loses_exit_code;
-use crate::process::{ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines};
+use crate::process::{
+    ExceededLimit, ProcessEnd, ProcessResult, Wall, add_facts, derive_fault, last_lines,
+};
 
+/// Exit code that stands for a check which was killed.
+const KILLED: i32 = SIGNAL_BASE + 9;
 /// The greatest number of a signal.
 const SIGNAL_MAX: i32 = 64;
 
@@ -40,6 +44,15 @@ impl GateCheck<'_> {
                 CheckOutcome::Failed(Box::new(self.crash_fault(exit - SIGNAL_BASE)))
             }
             ProcessEnd::Exited(exit) => self.judge_failed_exit(ended, exit, directory, wall),
+            // The work may be the reason, and the agent reads which limit it was.
+            ProcessEnd::BeyondLimit(
+                limit @ (ExceededLimit::Memory(_) | ExceededLimit::FileSize(_)),
+            ) => {
+                let message = format!("{} {}", self.command, limit.describe());
+                let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+                let output = format!("{}\n[{message}]", output.trim_end());
+                CheckOutcome::Red(Box::new(self.red_failure(KILLED, &message, output.trim_start())))
+            }
             _ => {
                 let fault =
                     derive_fault(ended, &self.fault_source(), self.command).unwrap_or_else(|| {

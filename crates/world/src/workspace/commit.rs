@@ -9,10 +9,10 @@ use std::path::Path;
 
 use unstuck_core::fault::text_rules::RuleSet;
 use unstuck_core::fault::{
-    BROKEN_HOOK, Fault, KEPT_HOOK, Kind, Missing, REFUSED_MESSAGE, REFUSED_PUSH, Validation,
+    BROKEN_HOOK, Code, Fault, KEPT_HOOK, Kind, Missing, REFUSED_MESSAGE, REFUSED_PUSH, Validation,
     text_rules,
 };
-use unstuck_core::text::{QUESTION_CHARS_MAX, quote_words, telling_line};
+use unstuck_core::text::{QUESTION_CHARS_MAX, push_refusal, quote_words, telling_line};
 use unstuck_core::time::Time;
 
 use super::changes::WorktreeContent;
@@ -336,6 +336,20 @@ pub fn to_refused_push(fault: Fault) -> Fault {
     let message = format!("the hook {name} refused the push\n{}", red.output);
     let missing = Missing { what: name.to_owned() };
     Fault::precondition_missing(REFUSED_PUSH, message, missing).with_cause(cause)
+}
+
+/// Turns a declared push that did not arrive into a question with git's reason.
+pub fn to_failed_push(fault: Fault, remote: &str) -> Fault {
+    if fault.code() != Code::GitPushFailed {
+        return fault;
+    }
+    let quote = |words: &str| quote_words(words, QUESTION_CHARS_MAX).unwrap_or_default();
+    let said =
+        push_refusal(&fault.message).map_or_else(String::new, |said| format!(": {}", quote(&said)));
+    let cause =
+        format!("The push to {} did not happen{said}. The work is committed.", quote(remote));
+    let missing = Missing { what: "git push".to_owned() };
+    Fault::precondition_missing(REFUSED_PUSH, fault.message, missing).with_cause(cause)
 }
 
 /// Turns a refusal by a hook of messages into a question: no agent writes the message, so none can

@@ -38,7 +38,7 @@ mod workspace;
 
 pub use agent::build_wall_around;
 pub use changes::{ChangeKind, RevertReport, WorktreeChange, WorktreeContent};
-pub use commit::{CommitOutcome, CommitWording, to_refused_push};
+pub use commit::{CommitOutcome, CommitWording, to_failed_push, to_refused_push};
 pub(crate) use ecosystem::{INSTALLED, is_own_program};
 pub use elsewhere::{COMMITTED_SIZE, SetAsideFiles, render_path_names};
 pub use finish::{

@@ -1,5 +1,6 @@
 //! Python: modules that checks need, and packages that were installed from the operator's checkout.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -63,22 +64,22 @@ pub(super) async fn inspect_python(
     if setup.iter().any(own) {
         return Vec::new();
     }
-    let mut concerns = Vec::new();
+    let mut files = BTreeSet::new();
     for python in find_interpreters(root, checks) {
-        for file in find_editable_installs(root, &python).await {
-            let file_name = file.file_name().unwrap_or_default().to_string_lossy();
-            if is_loader(&file_name) {
-                concerns.push(concern_about_loader(&file));
-                continue;
-            }
-            let says = format!(
-                "{} leads to this folder; checks in a worktree import the worktree's own code",
-                file.display()
-            );
-            concerns.push(PreflightConcern::new_note(OWN_CODE, says));
-        }
+        files.extend(find_editable_installs(root, &python).await);
     }
-    concerns
+    files.iter().map(|file| describe_install(file)).collect()
+}
+
+fn describe_install(file: &Path) -> PreflightConcern {
+    if is_loader(&file.file_name().unwrap_or_default().to_string_lossy()) {
+        return concern_about_loader(file);
+    }
+    let says = format!(
+        "{} leads to this folder; checks in a worktree import the worktree's own code",
+        file.display()
+    );
+    PreflightConcern::new_note(OWN_CODE, says)
 }
 
 /// Returns whether a setup command makes the operator's own Python import a worktree from then on.
@@ -106,17 +107,16 @@ fn find_interpreters(root: &Path, checks: &[String]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let lines = list_command_lines(root, checks);
     for command in lines.iter().flat_map(|line| list_programs(line)) {
-        let Some(program) = command.first().filter(|program| !program.contains('/')) else {
-            continue;
+        let Some(program) = command.first() else { continue };
+        // A path is that of the project's own environment (`.venv/bin/python`) or of the system.
+        let program = if program.contains('/') {
+            Some(root.join(program)).filter(|program| program.is_file())
+        } else {
+            provider::find_program(OsStr::new(program), path.as_deref())
         };
-        let Some(program) = provider::find_program(OsStr::new(program), path.as_deref()) else {
-            continue;
-        };
-        let is_python = |path: &Path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
-        };
-        let python = if is_python(&program) { Some(program) } else { read_shebang(&program) };
-        found.extend(python.filter(|python| is_python(python)));
+        let Some(program) = program else { continue };
+        let python = if is_interpreter(&program) { Some(program) } else { read_shebang(&program) };
+        found.extend(python.filter(|python| is_interpreter(python)));
     }
     if found.is_empty() && PROJECT_FILES.iter().any(|file| root.join(file).is_file()) {
         found.extend(provider::find_program(OsStr::new("python3"), path.as_deref()));
@@ -124,6 +124,13 @@ fn find_interpreters(root: &Path, checks: &[String]) -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
+}
+
+/// Returns whether the name is that of an interpreter: `python`, `python3`, `python3.12`.
+fn is_interpreter(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let version = name.strip_prefix("python");
+    version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
 /// Returns the interpreter in the first line of a script.
@@ -141,15 +148,40 @@ fn read_small_file(path: &Path) -> Option<String> {
         .map(|bytes| String::from_utf8_lossy(&bytes).into())
 }
 
-/// Returns the files in the folders of installed packages that refer to the checkout.
-async fn find_editable_installs(root: &Path, python: &Path) -> Vec<PathBuf> {
+/// Returns whether an interpreter is a file of the project that the operator's own path does not name.
+/// Such a file runs in a sandbox only.
+fn is_file_of_project(root: &Path, python: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let Some(folder) = python.parent().map(real) else { return false };
+    let path = env::var_os("PATH").unwrap_or_default();
+    folder.starts_with(real(root)) && !env::split_paths(&path).any(|named| real(&named) == folder)
+}
+
+/// Returns the folders of packages in a virtual environment, by its layout.
+fn list_environment_packages(python: &Path) -> Vec<PathBuf> {
+    let Some(environment) = python.ancestors().nth(2) else { return Vec::new() };
+    let versions = fs::read_dir(environment.join("lib")).into_iter().flatten();
+    versions.filter_map(|entry| Some(entry.ok()?.path().join("site-packages"))).collect()
+}
+
+/// Returns the folders of packages that an interpreter searches.
+async fn query_packages(root: &Path, python: &Path) -> Vec<PathBuf> {
     let mut command = Command::new(python);
     command.args(["-c", SEARCHED]).current_dir(root).stdin(Stdio::null()).kill_on_drop(true);
     let Ok(Ok(output)) = timeout(ANSWER_MAX, command.output()).await else { return Vec::new() };
-    let searched = String::from_utf8_lossy(&output.stdout).into_owned();
-    let folders = searched.lines().filter(|line| line.ends_with("-packages")).map(PathBuf::from);
+    let searched = String::from_utf8_lossy(&output.stdout);
+    searched.lines().filter(|line| line.ends_with("-packages")).map(PathBuf::from).collect()
+}
+
+/// Returns the files in the folders of installed packages that refer to the checkout.
+async fn find_editable_installs(root: &Path, python: &Path) -> Vec<PathBuf> {
+    let folders = if is_file_of_project(root, python) {
+        list_environment_packages(python)
+    } else {
+        query_packages(root, python).await
+    };
     let root = root.to_string_lossy();
-    let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let files = folders.into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
     let files = files.filter_map(|entry| Some(entry.ok()?.path()));
     let leads = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -157,9 +189,7 @@ async fn find_editable_installs(root: &Path, python: &Path) -> Vec<PathBuf> {
         let may = ending == "pth" || ending == "egg-link" || is_finder(&name) || is_loader(&name);
         may && read_small_file(file).is_some_and(|text| text.contains(&*root))
     };
-    let mut files: Vec<PathBuf> = files.filter(leads).collect();
-    files.sort();
-    files
+    files.filter(leads).collect()
 }
 
 /// Returns whether the name is that of an editable finder by setuptools.
@@ -178,7 +208,28 @@ fn is_python(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    // B33: the program of a project's environment is not run, and its packages are found
+    #[tokio::test]
+    async fn an_editable_install_in_an_environment_of_the_project_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let packages = root.join(".venv/lib/python3.11/site-packages");
+        fs::create_dir_all(&packages).unwrap();
+        fs::create_dir_all(root.join(".venv/bin")).unwrap();
+        let python = root.join(".venv/bin/python");
+        fs::write(&python, "#!/bin/sh\ntouch ran\n").unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(packages.join("shop.pth"), root.join("src").to_str().unwrap()).unwrap();
+        let checks = [".venv/bin/python -m unittest".to_owned()];
+        let concerns = inspect_python(root, &[], &checks).await;
+        let [concern] = concerns.as_slice() else { panic!("one concern") };
+        assert!(concern.says.contains("shop.pth leads to this folder"), "{}", concern.says);
+        assert!(!root.join("ran").exists());
+    }
 
     // B33: a recipe or a script may start the interpreter.
     #[test]
@@ -203,6 +254,17 @@ mod tests {
         for check in ["python3 -m pytest", "make test", "bash test.sh", "npm test"] {
             assert_eq!(find(check), std::slice::from_ref(&python), "{check}");
         }
+        let own = root.join(".venv/bin/python");
+        fs::create_dir_all(root.join(".venv/bin")).unwrap();
+        std::os::unix::fs::symlink(&python, &own).unwrap();
+        fs::write(root.join(".venv/bin/pytest"), format!("#!{}\n", own.display())).unwrap();
+        for check in [".venv/bin/python -m pytest", "cd . && ./.venv/bin/pytest -q"] {
+            let found: Vec<PathBuf> =
+                find(check).iter().map(|path| path.components().collect()).collect();
+            assert_eq!(found, std::slice::from_ref(&own), "{check}");
+        }
+        fs::write(root.join("python-tests"), "exit 1\n").unwrap();
+        assert!(find("./python-tests").is_empty(), "a script");
         assert!(find("sh test-lint.sh").is_empty());
         fs::write(root.join("pyproject.toml"), "").unwrap();
         assert_eq!(find("sh test-lint.sh"), [python], "a Python project");

@@ -8,19 +8,22 @@ use std::time::Duration;
 
 use serde::Serialize;
 use unstuck_world::egress::EgressPolicy;
-use unstuck_world::process::attack::{ATTACKS, Attack, AttackedPart, AttackerWall, THREADS};
+use unstuck_world::process::attack::{
+    ATTACKS, Attack, AttackedPart, AttackerWall, FILE_BYTES, MEMORY_BYTES, THREADS,
+};
 use unstuck_world::process::{
     Connections, EnforcementLevel, GuardCommand, Launch, ProcessDeadlines, ProcessEnd,
     ResourceLimits, Wall, WallEnforcement,
 };
 use unstuck_world::workspace::build_wall_around;
 
+use crate::build::installed_providers;
 use crate::commands::target::SandboxTestTarget;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::project::{self, LocalProject};
 use crate::render::{Terminal, style, wrap_text};
-use crate::settings::Provider;
+use crate::settings::{AgentPermissionsSetting, Provider};
 
 const ATTACK_MAX: Duration = Duration::from_secs(10);
 /// The remedy for missing namespaces.
@@ -28,8 +31,10 @@ const INSTALL: &str = "install bubblewrap (`apt install bubblewrap`, `dnf instal
      unprivileged user namespaces";
 
 /// The note for Codex on a machine without namespaces.
-const OWN_SANDBOX: &str = "Without bubblewrap, Codex itself works in its own sandbox instead. These \
-     attacks show what holds for your checks, hooks and actions.";
+const OWN_SANDBOX: &str = "Without bubblewrap, Codex works in its own sandbox and not in this one: these \
+     attacks show what holds for your setup, checks, hooks and actions. Codex says that its commands cannot \
+     write outside the task's copy of the project and the shared temporary folders, and that they have no \
+     network; Unstuck has not tried that. They can read your home folder.";
 
 #[derive(Debug, Serialize)]
 struct AttackResult {
@@ -50,6 +55,8 @@ struct SandboxReport<'a> {
     attacks: &'a [AttackResult],
     #[serde(skip_serializing_if = "Option::is_none")]
     todo: Option<&'static str>,
+    /// Set if the agent of the settings works in its own sandbox, which no attack was tried in.
+    own_sandbox: bool,
     /// What the attacks do not say about the agent of the settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
@@ -69,13 +76,19 @@ pub(super) fn run_attacks(
     let (wall, attacks) = tried?;
     let held = attacks.iter().all(|tried| tried.held);
     let todo = (!held && !wall.namespaces).then_some(INSTALL);
-    let provider = project.settings()?.settings.agent.provider;
-    let has_own_sandbox = provider == Some(Provider::CodexCli) && !wall.namespaces;
-    let note = has_own_sandbox.then_some(OWN_SANDBOX);
-    let report = SandboxReport { held, wall, attacks: &attacks, todo, note };
+    let agent = &project.settings()?.settings.agent;
+    let provider = agent.provider.or_else(|| installed_providers().next());
+    let own_sandbox = !wall.namespaces && has_own_sandbox(provider, agent.permissions);
+    let note = own_sandbox.then_some(OWN_SANDBOX);
+    let report = SandboxReport { held, wall, attacks: &attacks, todo, own_sandbox, note };
     terminal
         .write_result(json, &report, |out| write_attacks(out, &report, terminal.line_width()))?;
     Ok(if held { Exit::Done } else { Exit::Config })
+}
+
+/// Returns whether an agent works in a sandbox of its own on a machine without namespaces.
+fn has_own_sandbox(provider: Option<Provider>, permissions: AgentPermissionsSetting) -> bool {
+    provider == Some(Provider::CodexCli) && permissions == AgentPermissionsSetting::Listed
 }
 
 async fn try_all_attacks(
@@ -90,7 +103,7 @@ async fn try_all_attacks(
         let process = place.prepare_launch(guard, attack).await.map_err(in_folder)?.start().await?;
         held = process.wall_enforcement();
         let ended = process.wait().await;
-        let counted = matches!(ended.how, ProcessEnd::TooMany { .. });
+        let counted = matches!(ended.how, ProcessEnd::BeyondLimit(_));
         let refused =
             matches!(ended.how, ProcessEnd::Exited(status) if Attack::is_refused_by(status));
         let is_held = (refused || counted) && place.target.is_untouched();
@@ -105,6 +118,9 @@ fn refusing_layer(held: WallEnforcement, against: AttackedPart) -> Option<&'stat
         AttackedPart::Calls if held.calls.is_full() => Some("seccomp"),
         AttackedPart::Limits if held.limits.is_full() => Some("limits of the system"),
         AttackedPart::Limits => Some("counting them, which ended it"),
+        AttackedPart::Memory if held.memory.is_full() => Some("limits of the system"),
+        AttackedPart::Memory => Some("measuring it, which ended it"),
+        AttackedPart::FileSize => Some("limits of the system"),
         _ if held.namespaces => Some("namespaces"),
         AttackedPart::Files if held.files != EnforcementLevel::NotPossible => Some("Landlock"),
         AttackedPart::Reading if held.reading != EnforcementLevel::NotPossible => Some("Landlock"),
@@ -170,7 +186,12 @@ impl AttackFolder {
         wall.hidden.push(self.target.hidden.clone());
         wall.readable.push(self.folder.clone());
         wall.readable.push(guard.executable.clone());
-        wall.limits = ResourceLimits { processes: Some(THREADS / 2), ..ResourceLimits::default() };
+        wall.limits = ResourceLimits {
+            processes: Some(THREADS / 2),
+            memory_bytes: Some(MEMORY_BYTES / 2),
+            file_bytes: Some(FILE_BYTES / 2),
+            ..ResourceLimits::default()
+        };
         wall
     }
 
@@ -205,4 +226,18 @@ fn write_attacks(
     };
     writeln!(out, "\n{}", wrap_text(&verdict, 0, line_width))?;
     note.map_or(Ok(()), |note| writeln!(out, "{}", wrap_text(note, 0, line_width)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_codex_with_listed_permissions_has_a_sandbox_of_its_own() {
+        let listed = AgentPermissionsSetting::Listed;
+        assert!(has_own_sandbox(Some(Provider::CodexCli), listed));
+        assert!(!has_own_sandbox(Some(Provider::CodexCli), AgentPermissionsSetting::Everything));
+        assert!(!has_own_sandbox(Some(Provider::ClaudeCli), listed));
+        assert!(!has_own_sandbox(None, listed));
+    }
 }

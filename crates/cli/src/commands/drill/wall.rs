@@ -74,7 +74,8 @@ async fn attack_from_build(place: &DrillProject) -> Result<(Vec<DrillAttackResul
 /// Returns the attacks of an agent that make sense with the limits of a build.
 fn agent_attacks() -> impl Iterator<Item = &'static Attack> {
     let by_agents = ATTACKS.iter().filter(|attack| attack.behind == AttackerWall::Command);
-    by_agents.filter(|attack| attack.against != AttackedPart::Limits)
+    let of_limits = [AttackedPart::Limits, AttackedPart::Memory, AttackedPart::FileSize];
+    by_agents.filter(move |attack| !of_limits.contains(&attack.against))
 }
 
 /// Returns the shell script that the agent runs.

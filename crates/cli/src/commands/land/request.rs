@@ -186,7 +186,7 @@ impl LandingWorktree<'_> {
             inherits_environment: false,
             environment: environment.into_iter().map(|(name, value)| (name, Some(value))).collect(),
             timeout: settings.validate.timeout.0.into(),
-            wall: wall.with_rules(&wall_rules(&settings.wall, project.root())),
+            wall: wall.with_rules(&wall_rules(settings, project.root())),
         })
     }
 }

@@ -68,6 +68,9 @@ struct DeclarationAnswer<'a> {
     kind: MutationKind,
     state: &'static str,
     runs: &'static str,
+    /// The recorded result of an action that was performed before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Arc<str>>,
 }
 
 pub(super) async fn answer_call(
@@ -198,14 +201,16 @@ async fn declare_action(
     }
     let key = spec.key.as_str();
     let kind = spec.kind;
+    let result = target.find_result(&spec).await?;
     let before = events.iter().find_map(|recorded| recorded.event.declared_before());
+    let before = if result.is_some() { Some(Reconciled::Applied) } else { before };
     let state = match before {
         Some(Reconciled::Applied) => "applied",
         Some(Reconciled::Skipped) => "left_out",
         Some(Reconciled::NotApplied) | None => "declared",
     };
-    let declared =
-        DeclarationAnswer { key, kind, state, runs: declarable.explain_timing(&spec, before) };
+    let runs = declarable.explain_timing(&spec, before, false);
+    let declared = DeclarationAnswer { key, kind, state, runs, result };
     serde_json::to_string(&declared)
         .map_err(|error| CliError::from(internal_fault("mcp", error.to_string())).into())
 }

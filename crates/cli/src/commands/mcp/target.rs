@@ -2,11 +2,13 @@
 //! decides, or sessions of its own.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use unstuck_core::engine::{Command, Effect, EffectId, RecordedEvent};
 use unstuck_core::fault::Code;
+use unstuck_core::plan::MutationSpec;
 use unstuck_runner::control::{ClientError, ControlClient, ControlRefusal};
 
 use super::session::McpSessions;
@@ -41,6 +43,16 @@ impl CallTarget {
             Self::Run(run) => run.submit_command(command).await,
             Self::Sessions(sessions) => sessions.submit_command(command).await,
         }
+    }
+
+    /// Returns the recorded result of an action of the run's task that was performed before.
+    pub(super) async fn find_result(
+        &mut self,
+        spec: &MutationSpec,
+    ) -> Result<Option<Arc<str>>, ToolError> {
+        let Self::Run(run) = self else { return Ok(None) };
+        let effect = run.current_effect().await?;
+        Ok(run.connect_client().await?.find_result(&effect, spec).await)
     }
 
     /// Ends open sessions in an orderly way.

@@ -1,12 +1,16 @@
 //! The action of the command line, and the command that performs it.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectOutcome, TaskId};
 use unstuck_core::fault::Fault;
@@ -33,6 +37,9 @@ const KEY_BYTES_MAX: usize = 200;
 /// Default time after which the effect of a command without a timeout no longer appears.
 const SETTLE: Span = Span::from_mins(1);
 const PROBE_MAX: Span = Span::from_mins(1);
+
+/// Maximum time to wait for the beginning or the end of standard input.
+const INPUT_MAX: Duration = Duration::from_secs(10);
 
 /// Maximum length of a command line that is shown.
 const LINE_COLUMNS_MAX: usize = 500;
@@ -108,6 +115,22 @@ pub(super) fn declared_action(
     let commands = CommandPolicy::new(&CommandRules::default());
     let declared = declarable.build_spec(&declaration, &commands).map_err(CliError::Fault)?;
     Ok((MutationSpec { permanent: spec.permanent, ..declared }, declarable))
+}
+
+/// Returns whether something comes over standard input, or may still come.
+pub(super) async fn has_standard_input() -> bool {
+    if io::stdin().is_terminal() {
+        return false;
+    }
+    let (say, heard) = oneshot::channel();
+    // The thread is never joined, because the read may block as long as the writer is silent.
+    let reader = thread::Builder::new().name("unstuck-input".to_owned()).spawn(move || {
+        let read = io::stdin().read(&mut [0]);
+        // The receiver has waited long enough.
+        let _ = say.send(read.is_ok_and(|read| read > 0));
+    });
+    let heard = async { reader.is_ok() && heard.await.unwrap_or_default() };
+    timeout(INPUT_MAX, heard).await.unwrap_or(true)
 }
 
 /// Returns the current folder relative to the root of its worktree; `None` at the root.
@@ -318,6 +341,6 @@ fn status(how: ProcessEnd) -> Option<u8> {
         // The exit codes of a shell.
         ProcessEnd::NotStarted(StartFailure::NotFound) => Some(127),
         ProcessEnd::NotStarted(_) => Some(126),
-        ProcessEnd::Stopped | ProcessEnd::TooMany { .. } | ProcessEnd::Lost { .. } => None,
+        ProcessEnd::Stopped | ProcessEnd::BeyondLimit(_) | ProcessEnd::Lost { .. } => None,
     }
 }

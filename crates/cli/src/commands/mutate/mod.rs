@@ -133,13 +133,11 @@ pub(crate) fn run(args: &MutateArgs, dir: Option<&Path>) -> Result<Exit, CliErro
             MutateOutcome::Settled(settled) => write_result(args, &project, &settled, &action),
             MutateOutcome::Declared(when) => write_for_agent(&format!(
                 "{:?} is declared. Nothing has run yet: it runs {when}. Go on as if it were done, \
-                 and do not run it yourself.",
+                 and do not run it yourself. It runs without the variables of your shell: those \
+                 that it needs belong into the command (`-- env NAME=value …`).",
                 args.key
             )),
-            MutateOutcome::DoneBefore => write_for_agent(&format!(
-                "{:?} was done before, so nothing is run. Another action needs another key.",
-                args.key
-            )),
+            MutateOutcome::DoneBefore(result) => write_earlier_result(args, &project, result),
             MutateOutcome::GivenUp => {
                 let hindrance = patience.hindrance().unwrap_or(Hindrance::Unsettled);
                 Ok(settle::report_given_up(hindrance, args))
@@ -171,6 +169,30 @@ fn write_for_agent(words: &str) -> Result<Exit, CliError> {
     let mut out = io::stdout();
     writeln!(out, "unstuck: {words}")?;
     out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Writes the recorded result of an action that was performed before.
+fn write_earlier_result(
+    args: &MutateArgs,
+    project: &LocalProject,
+    result: Option<Arc<str>>,
+) -> Result<Exit, CliError> {
+    let result = result.unwrap_or_default();
+    // An agent cannot read the file of a long result.
+    let result = ResultFiles::new(project.results_folder()).read_result(&result);
+    let followed_by = match &result {
+        Ok(result) if result.is_empty() => "",
+        Ok(_) => " This is its result.",
+        Err(_) => " Its result is too long to be shown here.",
+    };
+    render::write_note(&format!(
+        "unstuck: {:?} was done before, so nothing is run.{followed_by} Another action needs \
+         another key.",
+        args.key
+    ));
+    io::stdout().write_all(&result.unwrap_or_default())?;
+    io::stdout().flush()?;
     Ok(Exit::Done)
 }
 

@@ -29,14 +29,18 @@ use crate::render;
 const ONLY_REPAIRS: &str = "a repair changes the script and does nothing outside. Put this command into \
     the script, with `unstuck mutate` before it: it is done when the script runs";
 
+/// The refusal for an agent's action with something on standard input, which would be lost.
+const NO_INPUT: &str = "it would run later, without this standard input. Write the input to a file, and \
+    pass the file to the command; if there is no input, add `< /dev/null`";
+
 /// The result of an action inside a run.
 pub(super) enum MutateOutcome {
     /// The action is settled, or could not be.
     Settled(Arc<Result<ActionResult, DecideError>>),
     /// The action is performed later, at the time described.
     Declared(&'static str),
-    /// The action was performed before, and is not performed again.
-    DoneBefore,
+    /// The action was performed before, with this result, and is not performed again.
+    DoneBefore(Option<Arc<str>>),
     GivenUp,
 }
 
@@ -68,6 +72,9 @@ pub(super) async fn settle_inside(
             })
         }
         EffectKind::Attempt { .. } => {
+            if action::has_standard_input().await {
+                return Ok(Err(DecideError::Refused(NO_INPUT.to_owned())).into());
+            }
             let (declared, declarable) = match action::declared_action(args, &spec, project) {
                 Err(CliError::Fault(fault)) if let Some(why) = refuse_forever(&fault) => {
                     return Ok(Err(DecideError::Refused(why)).into());
@@ -102,11 +109,13 @@ async fn declare_action(
     if let Some(fault) = events.iter().find_map(|recorded| recorded.event.met_fault()) {
         return Err(DecideError::Refused(fault.message.clone())).into();
     }
+    let result = client.find_result(effect, &spec).await;
     match events.iter().find_map(|recorded| recorded.event.declared_before()) {
-        Some(Reconciled::Applied) => MutateOutcome::DoneBefore,
+        _ if result.is_some() => MutateOutcome::DoneBefore(result),
+        Some(Reconciled::Applied) => MutateOutcome::DoneBefore(None),
         Some(Reconciled::Skipped) => Ok(ActionResult::Skipped).into(),
         before @ (Some(Reconciled::NotApplied) | None) => {
-            MutateOutcome::Declared(declarable.explain_timing(&spec, before))
+            MutateOutcome::Declared(declarable.explain_timing(&spec, before, false))
         }
     }
 }

@@ -4,6 +4,7 @@ mod asking;
 mod killed;
 mod repairing;
 mod settings;
+mod storm;
 mod telling;
 mod using;
 mod watching;

@@ -22,6 +22,7 @@ mod refused;
 mod reverting;
 mod secrets;
 mod settings;
+mod storm;
 mod tasks;
 mod telling;
 mod together;

@@ -34,6 +34,31 @@ fn what_cannot_begin_is_told_before_anything_is_started() {
     assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
 }
 
+// T4.23, B44: the certificates that the environment names are a setting
+#[test]
+fn a_variable_without_certificates_is_named() {
+    let stage = Project::with_agents();
+    stage.write("junk.pem", "no certificate\n");
+    let junk = stage.path("junk.pem");
+    let cases = [
+        ("SSL_CERT_FILE", "/nowhere.pem", "/nowhere.pem, which does not exist"),
+        ("SSL_CERT_FILE", junk.to_str().unwrap(), "junk.pem, which holds no certificate"),
+        ("SSL_CERT_DIR", "/nowhere", "/nowhere, which does not exist"),
+    ];
+    for (variable, value, says) in cases {
+        for command in [&["run", "write a", "--model", "a-model"] as &[&str], &["doctor"]] {
+            let mut unstuck = stage.unstuck(command);
+            unstuck.env("UNSTUCK_AGENT_PROVIDER", "anthropic-api").env(variable, value);
+            unstuck.env("UNSTUCK_AGENT_MODEL", "a-model").env("ANTHROPIC_API_KEY", "a-key");
+            let ran = crate::program::ran(unstuck.output().unwrap()).exits(78);
+            let said = ran.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains(variable) && said.contains(says), "{ran}");
+            assert!(said.contains("correct it, or unset it") && said.contains("CONFIG_INVALID"));
+        }
+    }
+    assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
+}
+
 #[test]
 fn in_place_wants_a_clean_tree() {
     let stage = Project::with_agents();

@@ -267,13 +267,13 @@ fn the_last_approaches_are_remembered_and_older_ones_let_go() {
     policy.retry.consecutive = 100;
     let mut stage = Stage::with(policy);
     stage.build(vec![task("a")]);
-    for _ in 0..10 {
+    for _ in 0..18 {
         stage.red("a", "boom");
     }
     let record = stage.state.signatures().get(red("boom").signature).unwrap();
     let kept: Vec<String> =
         record.failed.iter().map(|f| f.tried.approach.summary.clone()).collect();
-    let expected: Vec<String> = (3..=10).map(|n| format!("approach {n}")).collect();
+    let expected: Vec<String> = (3..=18).map(|n| format!("approach {n}")).collect();
     assert_eq!(kept, expected);
 }
 

@@ -195,7 +195,7 @@ impl Stage {
                         rule(None),
                         rule(Some("echo ${#TOKEN} *")),
                         rule(Some("curl -sS *")),
-                        ActionRule { hosts: Vec::new(), ..rule(Some("false *")) },
+                        ActionRule { hosts: Vec::new(), ..rule(Some("curl -fsS *")) },
                     ],
                 },
                 policy: Arc::new(policy()),

@@ -217,7 +217,7 @@ async fn a_rule_allows_what_it_names_and_nothing_else() {
 async fn what_the_network_of_an_action_refuses_is_no_reply_of_a_service() {
     let is_enclosed = Wall { writable: Some(Vec::new()), ..Wall::default() }.is_enclosed();
     for (line, told) in [
-        ("false 1", "names no hosts"),
+        ("curl -fsS http://mail.example/", "names no hosts"),
         ("curl -sS -f http://mail.example/", "refused the connection to mail.example:80"),
     ] {
         let mind = thinking([declare("tell", &json!({"kind": "command", "command": line}))]).await;

@@ -18,11 +18,14 @@ use super::signals::{GuardEvents, TreeEnding};
 use super::stage;
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
+#[cfg(target_os = "linux")]
+use crate::process::ended::ExceededLimit;
 use crate::process::ended::StartFailure;
 use crate::process::lock::RunLock;
+use crate::process::resources::{ResourceWatch, limit_file_size};
 #[cfg(target_os = "linux")]
 use crate::process::wall::EnclosedProgram;
-use crate::process::wall::Wall;
+use crate::process::wall::{EnforcementLevel, Wall, WallEnforcement};
 use crate::process::{marker, tree};
 
 /// First pause between two rounds of killing, unless the end of a child wakes the guard earlier.
@@ -81,6 +84,13 @@ struct ProgramTree<'a> {
     ended: Option<ProgramExit>,
     /// The namespaces of the program, if it has its own.
     enclosed: Option<NamespaceEnclosure>,
+    /// The limit on memory, which the control group may enforce.
+    #[cfg(target_os = "linux")]
+    memory_bytes: Option<u64>,
+    /// The limits that are measured, if there are any.
+    watch: Option<ResourceWatch>,
+    /// The enforcement level of the limit on the size of a file.
+    file_size: EnforcementLevel,
     awaited: GuardEvents<'a>,
     status: &'a PipeWriter,
     #[cfg(target_os = "linux")]
@@ -127,6 +137,7 @@ impl<'a> ProgramTree<'a> {
         if let Some(GuardStreams { stdout, stderr }) = streams {
             command.stdout(stdout).stderr(stderr);
         }
+        let file_size = limit_file_size(order.wall.limits);
         // The init process inside the namespaces sets up the rest.
         let open = Wall::default();
         let wall = if inside.is_some() { &open } else { &order.wall };
@@ -140,23 +151,35 @@ impl<'a> ProgramTree<'a> {
         );
         #[cfg(not(target_os = "linux"))]
         let started = wall.start_command(&order.layers, &mut command);
+        #[cfg(target_os = "linux")]
+        let is_memory_limited = group.as_ref().is_some_and(Cgroup::limits_memory);
+        #[cfg(not(target_os = "linux"))]
+        let is_memory_limited = false;
         match started {
             Ok((main, held)) => {
-                if inside.is_none() {
-                    GuardReport::Started(held).send(status);
-                }
-                Ok(Ok(Self {
+                let watch =
+                    ResourceWatch::new(order.wall.limits, &order.directory, is_memory_limited);
+                let tree = Self {
                     main,
                     has_main: true,
                     ended: None,
                     enclosed: inside
                         .map(|inside| NamespaceEnclosure { inside: Some(inside), started: false }),
+                    #[cfg(target_os = "linux")]
+                    memory_bytes: order.wall.limits.memory_bytes,
+                    watch,
+                    file_size,
                     awaited,
                     status,
                     #[cfg(target_os = "linux")]
                     group,
                     lock,
-                }))
+                };
+                if tree.enclosed.is_none() {
+                    let held = add_measured(held, tree.watch.as_ref(), file_size);
+                    GuardReport::Started(held).send(status);
+                }
+                Ok(Ok(tree))
             }
             Err(_) if inside.is_some() => Ok(Err(StartFailure::NoWall)),
             Err(error) => {
@@ -173,15 +196,28 @@ impl<'a> ProgramTree<'a> {
         while self.ended.is_none() && told.is_none() {
             told = self.awaited.requested_ending();
             if told.is_none() {
-                self.wait_for_event(None, true);
+                self.wait_for_event(self.watch.as_ref().map(ResourceWatch::remaining_pause), true);
             }
             any_left = self.reap_children();
+            if self.ended.is_none() && told.is_none() {
+                let exceeded = self.watch.as_mut().and_then(ResourceWatch::find_exceeded);
+                self.ended = exceeded.map(ProgramExit::BeyondLimit);
+            }
         }
         let stopped = self.ended.is_none();
-        let grace = if told == Some(TreeEnding::AtOnce) { Duration::ZERO } else { grace };
+        let is_beyond = matches!(self.ended, Some(ProgramExit::BeyondLimit(_)));
+        let at_once = told == Some(TreeEnding::AtOnce) || is_beyond;
+        let grace = if at_once { Duration::ZERO } else { grace };
         let ended_by_us = if any_left { self.end_tree(grace) } else { 0 };
         #[cfg(target_os = "linux")]
         if let Some(group) = self.group {
+            let is_killed = self.ended == Some(ProgramExit::Signalled(Signal::KILL.as_raw()));
+            if let Some(allowed) = self.memory_bytes
+                && is_killed
+                && group.has_run_out_of_memory()
+            {
+                self.ended = Some(ProgramExit::BeyondLimit(ExceededLimit::Memory(allowed)));
+            }
             group.remove();
         }
         drop(self.lock);
@@ -189,7 +225,7 @@ impl<'a> ProgramTree<'a> {
             // Every child was waited for, and the program was one of them.
             program: self.ended.unwrap_or(ProgramExit::Signalled(Signal::KILL.as_raw())),
             stopped,
-            leftovers: if stopped { 0 } else { ended_by_us },
+            leftovers: if stopped || is_beyond { 0 } else { ended_by_us },
         }
     }
 
@@ -266,6 +302,7 @@ impl<'a> ProgramTree<'a> {
                     #[cfg(target_os = "linux")]
                     let held =
                         self.group.as_ref().map_or(held, |group| group.add_enforcement(held));
+                    let held = add_measured(held, self.watch.as_ref(), self.file_size);
                     GuardReport::Started(held).send(self.status);
                 }
                 // Later messages are about processes that the program left behind.
@@ -305,6 +342,16 @@ impl<'a> ProgramTree<'a> {
             }
         }
     }
+}
+
+/// Returns the enforced parts of a wall, with the limits that the guard applies or measures added.
+fn add_measured(
+    held: WallEnforcement,
+    watch: Option<&ResourceWatch>,
+    file_size: EnforcementLevel,
+) -> WallEnforcement {
+    let memory = watch.map_or(held.memory, |watch| watch.add_enforcement(held.memory));
+    WallEnforcement { memory, file_size, ..held }
 }
 
 /// Returns the command that starts the program in namespaces of its own, if it is to have them, and

@@ -6,7 +6,7 @@ use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
 
-use crate::process::ended::StartFailure;
+use crate::process::ended::{ExceededLimit, StartFailure};
 use crate::process::wall::WallEnforcement;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +47,8 @@ pub(in crate::process) enum ProgramExit {
     Exited(i32),
     Signalled(i32),
     NotStarted(StartFailure),
-    /// The program and its descendants were killed, because they were more than this many processes
-    /// and threads.
-    TooMany(u64),
+    /// The program and its descendants were killed, because they exceeded this limit.
+    BeyondLimit(ExceededLimit),
 }
 
 /// A message of the init process inside a wall to the guard.

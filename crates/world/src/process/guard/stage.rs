@@ -24,7 +24,7 @@ use rustix::process::{
 
 use super::own_descriptor;
 use super::report::{ProgramExit, StageMessage};
-use crate::process::ended::StartFailure;
+use crate::process::ended::{ExceededLimit, StartFailure};
 use crate::process::socket::PortForwarder;
 use crate::process::wall::{
     Connections, EnforcementLevel, LayerPlacement, Wall, WallEnforcement, WallLayers,
@@ -118,7 +118,8 @@ fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     let say = say.try_clone()?;
     let watch = move || {
         wait_for_more_than(allowed);
-        StageMessage::Ended(ProgramExit::TooMany(allowed)).send(&say);
+        let exceeded = ExceededLimit::Processes(allowed);
+        StageMessage::Ended(ProgramExit::BeyondLimit(exceeded)).send(&say);
         std::process::exit(0)
     };
     thread::Builder::new().spawn(watch).map(drop)

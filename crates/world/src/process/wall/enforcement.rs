@@ -25,8 +25,11 @@ pub struct WallEnforcement {
     /// Limit on the number of processes and threads. `Partly`: they are counted, and all of them
     /// are killed when there are too many.
     pub limits: EnforcementLevel,
-    /// Limit on memory.
+    /// Limit on memory. `Partly`: it is measured, and all processes are killed when they use too
+    /// much.
     pub memory: EnforcementLevel,
+    /// Limit on the size of a file.
+    pub file_size: EnforcementLevel,
     /// `true` if the program has namespaces of its own.
     pub namespaces: bool,
 }

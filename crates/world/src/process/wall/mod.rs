@@ -90,6 +90,10 @@ pub struct ResourceLimits {
     pub processes: Option<u64>,
     /// Maximum memory in bytes.
     pub memory_bytes: Option<u64>,
+    /// Maximum size of a file in bytes.
+    pub file_bytes: Option<u64>,
+    /// Minimum free space in bytes on the disk of the working directory.
+    pub disk_free_bytes_min: Option<u64>,
 }
 
 /// The place at which the inner layers are set up.
@@ -210,6 +214,7 @@ impl Wall {
             calls: any,
             limits: wanted(self.limits.processes.is_some()),
             memory: wanted(self.limits.memory_bytes.is_some()),
+            file_size: wanted(self.limits.file_bytes.is_some()),
             namespaces: false,
         }
     }

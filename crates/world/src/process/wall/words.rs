@@ -36,6 +36,8 @@ impl Wall {
             Connections::Open => None,
             Connections::Closed(forwards) => Some(forwards),
         };
+        let ResourceLimits { processes, memory_bytes, file_bytes, disk_free_bytes_min } = limits;
+        let numbers = [processes, memory_bytes, file_bytes, disk_free_bytes_min];
         let forwards = forwards.map(|forwards| {
             let words = |forward: PortForward| [forward.port.to_string().into(), forward.socket];
             forwards.into_iter().flat_map(words).collect()
@@ -45,7 +47,7 @@ impl Wall {
             .chain(encode_list(Some(readable)))
             .chain(encode_list(Some(private.collect())))
             .chain(encode_list(forwards))
-            .chain([limits.processes, limits.memory_bytes].map(encode_number))
+            .chain(numbers.map(encode_number))
     }
 
     pub(in crate::process) fn from_words(
@@ -67,6 +69,8 @@ impl Wall {
             limits: ResourceLimits {
                 processes: parse_number(&words.next()?)?,
                 memory_bytes: parse_number(&words.next()?)?,
+                file_bytes: parse_number(&words.next()?)?,
+                disk_free_bytes_min: parse_number(&words.next()?)?,
             },
         })
     }
@@ -135,7 +139,11 @@ mod tests {
             readable: Vec::new(),
             private: vec![PrivateFolder { at: "/tmp".into(), folder: "/p/tmp".into() }],
             network: Connections::Closed(vec![PortForward { port: 8080, socket: "/s".into() }]),
-            limits: ResourceLimits { processes: Some(7), memory_bytes: None },
+            limits: ResourceLimits {
+                processes: Some(7),
+                file_bytes: Some(9),
+                ..ResourceLimits::default()
+            },
         }
     }
 

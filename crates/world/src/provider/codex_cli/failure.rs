@@ -22,6 +22,9 @@ use crate::provider::program::clip_message;
 
 /// Maximum delay that Codex chooses by itself before its first retry.
 const OWN_DELAY_MAX: Span = Span::from_millis(700);
+/// Codex's own words for `serverOverloaded`. The announcement of a retry has them in place of the
+/// name.
+const AT_CAPACITY: &str = "Selected model is at capacity";
 /// The reason of a response that was truncated at its maximum length.
 const OUTPUT_LIMIT: &str = "reason: max_output_tokens";
 /// Percentage of use at which a window has no room left.
@@ -32,41 +35,47 @@ pub(super) fn turn_error_fault(error: &CodexTurnError, limits: &CodexRateLimits)
     let (name, http_status) = parse_error_info(&error.codex_error_info);
     let http = Http { status: http_status, error_type: Some(name.to_owned()), request_id: None };
     let rate = RateLimit { status: http_status, limited: None };
-    let kind =
-        match name {
-            // The error's name is that of any broken stream; the reason is the service's own text.
-            _ if error.contains_text(OUTPUT_LIMIT) => Kind::ProviderOutputLimit(http),
-            "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
-            "usageLimitExceeded" => return usage_limit_fault(error, limits),
-            "sessionBudgetExceeded" => Kind::ProviderQuota(http),
-            "rateLimitExceeded" => Kind::ProviderRateLimit(rate),
-            "serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable" => {
-                Kind::ProviderOverloaded(rate)
-            }
-            "modelNotFound" => Kind::ProviderNotAvailable(codex_provider()),
-            "cyberPolicy" | "misalignmentPolicyViolation" | "invalidPrompt" => {
-                Kind::ProviderRefused(http)
-            }
-            "tooManyDenials" => Kind::PermissionCommandBlocked(Permission {
-                what: "too many commands".to_owned(),
-                ..Permission::default()
-            }),
-            "unauthorized" => {
-                Kind::AuthInvalid(Auth { account: NAME.to_owned(), ..Auth::default() })
-            }
-            "badRequest" => Kind::ProviderRejected(http),
-            "internalServerError" => Kind::ProviderApiError(http),
-            "httpConnectionFailed"
-            | "responseStreamConnectionFailed"
-            | "responseStreamDisconnected"
-            | "responseTooManyFailedAttempts" => ProblemClass::from_status(http_status)
-                .to_fault_kind(http, None, &codex_provider(), None),
-            "other" => classify_unnamed(&error.message, http),
-            // A name that this version does not know, or none.
-            _ => Kind::ProviderCrash(Crash::default()),
-        };
+    let kind = match name {
+        // The error's name is that of any broken stream; the reason is the service's own text.
+        _ if error.contains_text(OUTPUT_LIMIT) => Kind::ProviderOutputLimit(http),
+        "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
+        "usageLimitExceeded" => return usage_limit_fault(error, limits),
+        "sessionBudgetExceeded" => Kind::ProviderQuota(http),
+        "rateLimitExceeded" => Kind::ProviderRateLimit(rate),
+        "serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable" => {
+            Kind::ProviderOverloaded(rate)
+        }
+        "modelNotFound" => Kind::ProviderNotAvailable(codex_provider()),
+        "cyberPolicy" | "misalignmentPolicyViolation" | "invalidPrompt" => {
+            Kind::ProviderRefused(http)
+        }
+        "tooManyDenials" => Kind::PermissionCommandBlocked(Permission {
+            what: "too many commands".to_owned(),
+            ..Permission::default()
+        }),
+        "unauthorized" => Kind::AuthInvalid(Auth { account: NAME.to_owned(), ..Auth::default() }),
+        "badRequest" => Kind::ProviderRejected(http),
+        "internalServerError" => Kind::ProviderApiError(http),
+        "httpConnectionFailed"
+        | "responseStreamConnectionFailed"
+        | "responseStreamDisconnected"
+        | "responseTooManyFailedAttempts" => {
+            let class = if is_rate_limit(error) {
+                ProblemClass::RateLimit
+            } else if error.contains_text(AT_CAPACITY) {
+                ProblemClass::Overloaded
+            } else {
+                ProblemClass::from_status(http_status)
+            };
+            class.to_fault_kind(http, None, &codex_provider(), None)
+        }
+        "other" => classify_unnamed(&error.message, http),
+        // A name that this version does not know, or none.
+        _ => Kind::ProviderCrash(Crash::default()),
+    };
     let asked = if matches!(kind, Kind::ProviderRateLimit(_)) {
-        parse_requested_wait(&error.message)
+        let details = error.additional_details.as_deref();
+        parse_requested_wait(&error.message).or_else(|| parse_requested_wait(details?))
     } else {
         None
     };
@@ -85,12 +94,11 @@ pub(super) fn is_rate_limit(error: &CodexTurnError) -> bool {
     name == "rateLimitExceeded" || status == Some(429) || details.starts_with("rate limit exceeded")
 }
 
-/// Returns the fault of a limit that Codex has waited for. A wait longer than its own maximum is
-/// the one that the service asked for.
-pub(super) fn add_requested_wait(fault: Fault, waited: Option<Span>) -> Fault {
-    let is_limit = matches!(fault.kind, Kind::ProviderRateLimit(_));
-    match waited.filter(|waited| is_requested_wait(*waited)) {
-        Some(waited) if is_limit && fault.retry_after.is_none() => fault.with_retry_after(waited),
+/// Returns the fault with the wait that Codex has announced or kept. A wait longer than its own
+/// maximum is the one that the service asked for.
+pub(super) fn add_requested_wait(fault: Fault, wait: Option<Span>) -> Fault {
+    match wait.filter(|wait| is_requested_wait(*wait)) {
+        Some(wait) if fault.retry_after.is_none() => fault.with_retry_after(wait),
         _ => fault,
     }
 }

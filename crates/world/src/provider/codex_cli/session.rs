@@ -27,6 +27,8 @@ const LINGER: Duration = Duration::from_millis(100);
 const WAIT_MAX: Span = Span::from_secs(20);
 /// The assumed length of a longer wait, if the log does not state it.
 const LONG_WAIT: Span = Span::from_mins(1);
+/// Maximum time between the announcement of a retry and its line of the log.
+const LOG_WAIT_MAX: Span = Span::from_secs(1);
 
 /// A session with Codex.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ pub struct CodexSession {
     said: Option<String>,
     limits: CodexRateLimits,
     usage: CodexTurnUsage,
-    waiting: Option<RateLimitWait>,
+    retry: Option<AnnouncedRetry>,
     /// The announced delay from the log, if the error has not arrived yet.
     delay: Option<Span>,
     end: Option<AgentEnd>,
@@ -47,10 +49,13 @@ pub struct CodexSession {
     cut: bool,
 }
 
-/// A rate limit that Codex waits out, for as long as the service asked, before its single retry.
+/// The single retry that Codex makes after a failure, once it has waited for as long as the service
+/// asked.
 #[derive(Debug)]
-struct RateLimitWait {
+struct AnnouncedRetry {
     fault: Fault,
+    /// `true` for a limit of the service, which Codex may wait out by itself.
+    is_limit: bool,
     since_ms: Option<u64>,
 }
 
@@ -66,7 +71,7 @@ impl CodexSession {
             said: None,
             limits: CodexRateLimits::default(),
             usage: CodexTurnUsage::default(),
-            waiting: None,
+            retry: None,
             delay: None,
             end: None,
             cut: false,
@@ -134,15 +139,14 @@ impl CodexSession {
         }
     }
 
-    /// Ends the run if the service asked for a wait: the engine waits instead, which sees all tasks
-    /// of the account and can be paused meanwhile.
+    /// Ends the run if the announced retry is for the engine, which sees all tasks of the account and
+    /// can be paused meanwhile: always, except for a limit for which the service asked for no wait.
     fn check_requested_wait(&mut self) {
-        let Some(delay) = self.delay.filter(|delay| failure::is_requested_wait(*delay)) else {
-            return;
-        };
-        if let Some(RateLimitWait { fault, .. }) = self.waiting.take() {
-            self.end_with_fault(failure::add_requested_wait(fault, Some(delay)));
-            self.cut = true;
+        let Some(delay) = self.delay else { return };
+        let is_for_engine =
+            |retry: &mut AnnouncedRetry| !retry.is_limit || failure::is_requested_wait(delay);
+        if let Some(AnnouncedRetry { fault, .. }) = self.retry.take_if(is_for_engine) {
+            self.cut_off(failure::add_requested_wait(fault, Some(delay)));
         }
     }
 
@@ -231,18 +235,19 @@ impl CodexSession {
         }
     }
 
-    /// Handles the announcement of a retry, which Codex repeats forever if no service answers.
-    /// Backoff and retry are for the engine; Codex may only wait out a limit once, unless its log
-    /// states how long the service asked for.
+    /// Handles the announcement of a retry. Codex may only wait out a limit once, unless its log
+    /// states how long the service asked for. Any other failure ends the run as soon as the log
+    /// states the wait, or with the next announcement: if no service answers, Codex repeats it
+    /// forever.
     fn handle_retry(&mut self, error: &CodexTurnError, at_ms: Option<u64>) {
-        let fault = failure::turn_error_fault(error, &self.limits);
-        if failure::is_rate_limit(error) {
-            self.waiting = Some(RateLimitWait { fault, since_ms: at_ms });
-            self.check_requested_wait();
-        } else {
-            self.end_with_fault(fault);
-            self.cut = true;
+        if let Some(AnnouncedRetry { fault, .. }) = self.retry.take_if(|retry| !retry.is_limit) {
+            self.cut_off(fault);
+            return;
         }
+        let fault = failure::turn_error_fault(error, &self.limits);
+        let is_limit = failure::is_rate_limit(error);
+        self.retry = Some(AnnouncedRetry { fault, is_limit, since_ms: at_ms });
+        self.check_requested_wait();
     }
 
     fn handle_item_started(&mut self, item: &CodexItem<'_>) -> Option<Activity> {
@@ -275,7 +280,7 @@ impl CodexSession {
             self.usage.set_earlier_usage(usage);
             return None;
         }
-        (self.waiting, self.delay) = (None, None);
+        (self.retry, self.delay) = (None, None);
         let usage = self.usage.add_response(usage);
         (usage != Usage::default()).then_some(Activity::Used { usage })
     }
@@ -293,7 +298,8 @@ impl CodexSession {
                 None => self.end_with_fault(failure::refusal_fault()),
             },
             (_, Some(error)) => {
-                let since_ms = self.waiting.take().and_then(|waiting| waiting.since_ms);
+                let limit = self.retry.take().filter(|retry| retry.is_limit);
+                let since_ms = limit.and_then(|retry| retry.since_ms);
                 let waited = since_ms.zip(at_ms).map(|(since, now)| now.saturating_sub(since));
                 let fault = self.add_reset_time(
                     failure::turn_error_fault(error, &self.limits),
@@ -324,6 +330,12 @@ impl CodexSession {
 
     fn end_with_fault(&mut self, fault: Fault) {
         self.end = Some(AgentEnd::Failed(Box::new(fault)));
+    }
+
+    /// Ends the run before Codex retries.
+    fn cut_off(&mut self, fault: Fault) {
+        self.end_with_fault(fault);
+        self.cut = true;
     }
 }
 
@@ -357,13 +369,13 @@ impl ProgramDialog for CodexSession {
     }
 
     fn service_wait_max(&self) -> Option<Duration> {
-        self.waiting.as_ref().map(|_| WAIT_MAX.into())
+        let max = |retry: &AnnouncedRetry| if retry.is_limit { WAIT_MAX } else { LOG_WAIT_MAX };
+        self.retry.as_ref().map(|retry| max(retry).into())
     }
 
     fn give_up_waiting(&mut self) {
-        if let Some(RateLimitWait { fault, .. }) = self.waiting.take() {
-            self.end_with_fault(failure::add_requested_wait(fault, Some(LONG_WAIT)));
-            self.cut = true;
+        if let Some(AnnouncedRetry { fault, is_limit, .. }) = self.retry.take() {
+            self.cut_off(failure::add_requested_wait(fault, is_limit.then_some(LONG_WAIT)));
         }
     }
 }

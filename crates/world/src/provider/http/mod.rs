@@ -1,6 +1,7 @@
 //! An exchange with a model's service: one request, its stream, its deadlines, and failures as
 //! faults. No request is retried here.
 
+mod certificates;
 mod exchange;
 mod head;
 mod problem;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, NoProxy, Proxy, Url};
-use unstuck_core::fault::{Auth, Config, Fault, Internal, Provider};
+use unstuck_core::fault::{Auth, Config, Fault, Provider};
 
 use super::super::prices::Prices;
+use super::certificates::missing_certificates_fault;
 use super::{ModelSettings, TurnDeadlines};
 use crate::agent::Usage;
 use crate::redact::Redactor;
@@ -160,12 +161,9 @@ fn build_client_through(
         // A request is sent exactly once, and a key is sent only to its own destination.
         .retry(reqwest::retry::never())
         .redirect(reqwest::redirect::Policy::none());
-    // The environment is not read here.
-    proxies.apply_to(client, source)?.build().map_err(|error| {
-        let component = "http".to_owned();
-        Fault::internal_error(source, "no HTTP client can be made", Internal { component })
-            .with_cause(error)
-    })
+    // Everything else that a client is made of is constant or was checked before.
+    let client = proxies.apply_to(client, source)?.build();
+    client.map_err(|error| missing_certificates_fault(source, error))
 }
 
 /// Hosts of this machine, which are never reached through a proxy.

@@ -86,13 +86,7 @@ impl EarlyExit {
                 let message = self.describe_failure(&format!("it was ended by signal {signal}"));
                 Fault::provider_crash(name, message, crash)
             }
-            ProcessEnd::TooMany { allowed } => {
-                let message = format!(
-                    "it had more than {allowed} processes and threads at a time and was ended; \
-                     `wall.processes` sets how many there may be"
-                );
-                Fault::provider_crash(name, message, Crash::default())
-            }
+            ProcessEnd::BeyondLimit(limit) => limit.to_agent_fault(name),
             ProcessEnd::Lost { tree_gone: false } => {
                 let message = format!("the guard of {name} was killed, and {name} goes on");
                 Fault::internal_error(name, message, Internal { component: "process".to_owned() })

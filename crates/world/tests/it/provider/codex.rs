@@ -136,6 +136,54 @@ fn the_wait_that_its_log_names_is_not_waited_for_here() {
     }
 }
 
+// T4.9, B41: the same wait is kept for every failure, and an overload is told from other errors.
+#[test]
+fn the_wait_that_its_log_names_is_kept_for_every_failure() {
+    let all = fs::read_to_string(testdata("codex/e500.jsonl")).unwrap();
+    let lines: Vec<&str> = all.lines().collect();
+    let error = lines.iter().position(|line| line.contains(r#""willRetry":true"#)).unwrap();
+    let mut announced: Value = serde_json::from_str(lines[error]).unwrap();
+    let turn = announced["params"]["turnId"].as_str().unwrap().to_owned();
+    let cases = [
+        ("We are currently experiencing high demand.", None, ProviderApiError),
+        ("unexpected status 502 Bad Gateway", Some(502), ProviderApiError),
+        ("Selected model is at capacity. Please try a different model.", None, ProviderOverloaded),
+        ("unexpected status 529 <unknown status code>", Some(529), ProviderOverloaded),
+        ("rate limit exceeded: Slow down.", None, ProviderRateLimit),
+    ];
+    for (details, status, code) in cases {
+        let said = &mut announced["params"]["error"];
+        said["additionalDetails"] = details.into();
+        said["codexErrorInfo"]["responseStreamDisconnected"]["httpStatusCode"] = status.into();
+        let failed = announced.to_string();
+        for (delay, asked) in [("4.997538983s", Some(5_000)), ("203.1ms", None)] {
+            let log = format!("WARN retrying sampling request (1/1 in {delay})... turn_id={turn}");
+            for logged_first in [true, false] {
+                let (mut session, mut told) = (CodexSession::new(order()), Vec::new());
+                for line in &lines[..error] {
+                    session.handle_line(line.as_bytes(), &mut Vec::new(), &mut told);
+                }
+                if logged_first {
+                    session.handle_log_line(log.as_bytes());
+                }
+                session.handle_line(failed.as_bytes(), &mut Vec::new(), &mut told);
+                if !logged_first {
+                    session.handle_log_line(log.as_bytes());
+                }
+                let found = match session.reported_end() {
+                    Some(AgentEnd::Failed(fault)) => {
+                        Some((fault.code(), fault.retry_after.map(Span::as_millis)))
+                    }
+                    _ => None,
+                };
+                // It waits its own delay before it repeats a limited request.
+                let waits = code == ProviderRateLimit && asked.is_none();
+                assert_eq!(found, (!waits).then_some((code, asked)), "{details}, {delay}");
+            }
+        }
+    }
+}
+
 // B41
 #[test]
 fn when_a_window_opens_is_read_from_its_words() {

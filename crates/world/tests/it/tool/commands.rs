@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::ActionOutcome;
-use unstuck_core::fault::{Class, ClassifiedBy, Code};
+use unstuck_core::fault::{Class, ClassifiedBy, Code, Fault, Kind};
 use unstuck_world::commands::{CommandRules, NetworkIsolation};
 use unstuck_world::process::{Connections, EnforcementLevel, Wall};
 use unstuck_world::tool::{RunCommand, WorktreeAction};
@@ -127,8 +127,16 @@ fn what_cannot_be_taken_back_is_refused_with_the_way_that_is_open() {
         assert!(shown.text.contains("unstuck mutate"), "{}", shown.text);
         assert_eq!(stage.shims.count_refused(), n + 1);
     }
-    let third = stage.run("npm publish").unwrap_err();
-    assert_eq!(third.code(), Code::PermissionCommandBlocked);
+    let third = stage.run("cd src && npm publish").unwrap_err();
+    assert_eq!(asked_about(&third), ("npm publish", &["npm publish".to_owned()][..], true));
+    let push = stage.run("git push --tags").unwrap_err();
+    assert_eq!(asked_about(&push), ("git push --tags", &[][..], true), "it cannot be declared");
+}
+
+/// What a person is asked about, what they can allow, and whether it cannot be undone.
+fn asked_about(fault: &Fault) -> (&str, &[String], bool) {
+    let Kind::PermissionCommandBlocked(asked) = &fault.kind else { panic!("{fault}") };
+    (&asked.what, &asked.commands, asked.irreversible)
 }
 
 // B16: seen by the shims, where the line does not show it.
@@ -143,7 +151,7 @@ fn a_script_that_would_publish_is_refused_as_well() {
     assert_eq!(stage.shims.count_refused(), 1);
     assert!(stage.run("sh src/publish.sh").unwrap().text.contains("`npm publish`"));
     let third = stage.run("sh src/release.sh").unwrap_err();
-    assert_eq!(third.code(), Code::PermissionCommandBlocked);
+    assert_eq!(asked_about(&third), ("sh src/release.sh", &[][..], true), "it cannot be declared");
 }
 
 // B16

@@ -48,7 +48,7 @@ fn a_check_that_cannot_run_is_no_red_base() {
         ("no-such-program --all", "no-such-program"),
         ("python3 -m no_such_module", "no_such_module"),
         ("sh -c 'kill -SEGV $$'", "signal"),
-        ("sh -c 'echo free(): invalid pointer; kill -ABRT $$'", "signal"),
+        ("sh -c 'echo free: invalid pointer; kill -ABRT $$'", "signal"),
     ];
     for (command, named) in cases {
         let checks = checks(&[command]);

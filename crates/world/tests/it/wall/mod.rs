@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use unstuck_core::fault::Code;
 use unstuck_world::process::{
-    Connections, EnforcementLevel, Launch, PrivateFolder, ProcessEnd, ProcessInput, ProcessResult,
-    ResourceLimits, StartFailure, Wall, WallEnforcement,
+    Connections, EnforcementLevel, ExceededLimit, Launch, PrivateFolder, ProcessEnd, ProcessInput,
+    ProcessResult, ResourceLimits, StartFailure, Wall, WallEnforcement, derive_fault,
 };
 
 use crate::support::guard;
@@ -186,7 +187,9 @@ fn more_processes_than_are_allowed_do_not_live() {
     match held.limits {
         // The system starts no more of them, and the shell gives up.
         EnforcementLevel::Fully => assert!(!output(&many).contains("all"), "{}", output(&many)),
-        EnforcementLevel::Partly => assert_eq!(many.how, ProcessEnd::TooMany { allowed: 64 }),
+        EnforcementLevel::Partly => {
+            assert_eq!(many.how, ProcessEnd::BeyondLimit(ExceededLimit::Processes(64)));
+        }
         EnforcementLevel::NotPossible | EnforcementLevel::NotWanted => assert!(!held.namespaces),
     }
 }
@@ -202,8 +205,80 @@ fn threads_count_as_processes_do() {
     launch.deadlines.total = Some(Duration::from_mins(1));
     let (ended, held) = run(launch);
     if held.limits == EnforcementLevel::Partly {
-        assert_eq!(ended.how, ProcessEnd::TooMany { allowed: 64 });
+        assert_eq!(ended.how, ProcessEnd::BeyondLimit(ExceededLimit::Processes(64)));
     }
+}
+
+#[test]
+fn more_memory_than_is_allowed_ends_a_program() {
+    let stage = Stage::new();
+    let begin = |megabytes: u64| {
+        let mut launch = stage.launch("python3", stage.wall());
+        let script = format!("import time\nx = b'x' * {megabytes} * 2**20\ntime.sleep(1.5)");
+        launch.arguments = vec!["-c".into(), script.into()];
+        launch.wall.limits.memory_bytes = Some(100 << 20);
+        run(launch)
+    };
+    assert_eq!(begin(10).0.how, ProcessEnd::Exited(0));
+    let (ended, held) = begin(400);
+    assert!(matches!(held.memory, EnforcementLevel::Partly | EnforcementLevel::Fully), "{held:?}");
+    assert_eq!(ended.how, ProcessEnd::BeyondLimit(ExceededLimit::Memory(100 << 20)));
+    assert_eq!(ended.leftovers_ended, 0, "nothing was left behind");
+}
+
+#[test]
+fn memory_counts_for_all_processes_together_and_once_where_they_share_it() {
+    let stage = Stage::new();
+    let begin = |each: u64, shared: u64| {
+        let mut launch = stage.launch("python3", stage.wall());
+        let script = format!(
+            "import os, time\nx = b'x' * {shared} * 2**20\nfor _ in range(4):\n    \
+             if os.fork() == 0:\n        y = b'y' * {each} * 2**20\n        time.sleep(2)\n        \
+             os._exit(0)\nfor _ in range(4): os.wait()"
+        );
+        launch.arguments = vec!["-c".into(), script.into()];
+        launch.wall.limits.memory_bytes = Some(200 << 20);
+        run(launch).0.how
+    };
+    assert_eq!(begin(1, 100), ProcessEnd::Exited(0));
+    assert_eq!(begin(100, 1), ProcessEnd::BeyondLimit(ExceededLimit::Memory(200 << 20)));
+}
+
+#[test]
+fn a_file_does_not_grow_beyond_what_is_allowed_and_the_output_says_so() {
+    let stage = Stage::new();
+    let begin = |script: &str| {
+        let mut launch = stage.script(script);
+        launch.wall.limits.file_bytes = Some(1 << 20);
+        run(launch)
+    };
+    let (ended, held) = begin("ulimit -f unlimited 2>&1; head -c 3000000 /dev/zero >large");
+    assert_eq!(held.file_size, EnforcementLevel::Fully);
+    assert!(matches!(ended.how, ProcessEnd::Exited(1..)), "{:?}", ended.how);
+    let said = output(&ended);
+    assert!(said.contains("File too large"), "{said}");
+    assert!(
+        said.ends_with("[no file may be larger than 1 MB here; `wall.file_mb` sets how large]\n")
+    );
+    assert_eq!(fs::metadata(stage.path("work/large")).unwrap().len(), 1 << 20);
+    let restored = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); \
+                    open('larger', 'wb').write(b'x' * 3000000)";
+    let mut launch = stage.launch("python3", stage.wall());
+    launch.arguments = vec!["-c".into(), restored.into()];
+    launch.wall.limits.file_bytes = Some(1 << 20);
+    assert_eq!(run(launch).0.how, ProcessEnd::BeyondLimit(ExceededLimit::FileSize(1 << 20)));
+}
+
+#[test]
+fn a_program_ends_before_it_has_filled_the_disk() {
+    let stage = Stage::new();
+    let mut launch = stage.script("sleep 1000");
+    launch.wall.limits.disk_free_bytes_min = Some(u64::MAX);
+    let (ended, _) = run(launch);
+    assert_eq!(ended.how, ProcessEnd::BeyondLimit(ExceededLimit::FreeDisk(u64::MAX)));
+    let fault = derive_fault(&ended, "check", "make test").unwrap();
+    assert_eq!(fault.code(), Code::EnvDiskFull, "a person is asked for room");
+    assert!(fault.message.contains("run.disk_free_mb"), "{}", fault.message);
 }
 
 #[test]
@@ -330,6 +405,19 @@ fn each_layer_that_is_left_out_is_said_to_be_missing() {
         let said = String::from_utf8_lossy(&ran.stdout);
         assert!(ran.status.success() && said.contains("1 passed"), "{without}: {said}");
     }
+}
+
+#[test]
+fn memory_files_and_the_disk_are_limited_without_namespaces_too() {
+    let tests = [
+        "wall::more_memory_than_is_allowed_ends_a_program",
+        "wall::a_file_does_not_grow_beyond_what_is_allowed_and_the_output_says_so",
+        "wall::a_program_ends_before_it_has_filled_the_disk",
+    ];
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let ran = command.arg("--exact").args(tests).env(WITHOUT, "bubblewrap").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.contains("3 passed"), "{said}");
 }
 
 #[test]
