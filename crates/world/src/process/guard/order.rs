@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_is_no_order_is_refused() {
-        let open = ["-", "0", "0", "0", "-", "-", "-"];
+        let open = ["-", "0", "0", "0", "-", "-", "-", "-", "-"];
         let layers = ["-", "yes", "yes"];
         let before = ["own-session", "5"];
         let after = ["bare", "1", "A", "=1", "/l", "/", "true"];
@@ -216,13 +216,13 @@ mod tests {
             (1, "soon"),
             (2, "some"),
             (2, "9"),
-            (10, "perhaps"),
-            (12, "all"),
-            (13, "many"),
-            (13, "9"),
-            (15, "1"),
-            (15, "-1"),
-            (15, ""),
+            (12, "perhaps"),
+            (14, "all"),
+            (15, "many"),
+            (15, "9"),
+            (17, "1"),
+            (17, "-1"),
+            (17, ""),
         ];
         for (at, word) in wrong {
             let mut words = good.clone();
