@@ -26,7 +26,9 @@ pub(super) fn red_base_sentence(red: &[RedCheck]) -> String {
         [one, rest @ ..] => Some(format!("{one} and {} more", rest.len())),
     };
     let said = match &named {
-        None => telling_line(&first.output).and_then(|line| quote_words(line, VALUE_CHARS_MAX)),
+        None => failure_reason(&first.output, &[])
+            .or_else(|| telling_line(&first.output))
+            .and_then(|line| quote_words(line, VALUE_CHARS_MAX)),
         Some(_) => failure_reason(&first.output, &first.tests)
             .and_then(|line| quote_words(line, REASON_CHARS_MAX)),
     };

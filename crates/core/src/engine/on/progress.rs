@@ -12,6 +12,9 @@ use crate::engine::transition::Transition;
 use crate::fault::{BudgetSpan, BudgetSpent, Fault, Limit, LimitKind};
 use crate::policy::Amount;
 
+/// The unit of a budget of working time.
+pub(super) const TIME: &str = "time";
+
 pub(super) fn handle_progress(
     turn: &mut Transition<'_>,
     effect: EffectId,
@@ -121,6 +124,17 @@ pub(super) fn overspent_fault(turn: &Transition<'_>, task: TaskId) -> Option<Fau
         let unit = spent.exceeded_unit(limit)?.to_owned();
         Some(exhausted_fault(BudgetSpent { span, unit, limit, spent, needed: Amount::ZERO }))
     })
+}
+
+/// Returns the fault for the budget of the task with the least working time left. The agent was ended for
+/// it, a moment before its work has counted that time.
+pub(super) fn spent_time_fault(turn: &Transition<'_>, task: TaskId) -> Option<Fault> {
+    let budgets = task_budgets(turn.state, &turn.policy.budget, turn.now, task)?;
+    let limited = budgets.into_iter().filter(|budget| budget.cap.time_ms > 0);
+    let left = |budget: &TaskBudget| budget.cap.time_ms.saturating_sub(budget.used.time_ms);
+    let TaskBudget { span, cap: limit, used: spent } = limited.min_by_key(left)?;
+    let unit = TIME.to_owned();
+    Some(exhausted_fault(BudgetSpent { span, unit, limit, spent, needed: Amount::ZERO }))
 }
 
 fn exhausted_fault(context: BudgetSpent) -> Fault {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::progress::{overspent_fault, record_spending};
+use super::progress::{TIME, overspent_fault, record_spending, spent_time_fault};
 use super::settle_action;
 use crate::attempt::Approach;
 use crate::engine::command::CommandRejection;
@@ -18,7 +18,7 @@ use crate::engine::state::EffectWaiter;
 use crate::engine::task::SkipReason;
 use crate::engine::transition::Transition;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Category, Class, Code, Fault, Repeated};
+use crate::fault::{Category, Class, Code, Fault, Kind, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
 
@@ -132,9 +132,9 @@ fn exhausted_budget_fault(
     task: TaskId,
     fault: &Fault,
 ) -> Option<Arc<Fault>> {
-    (fault.code() == Code::BudgetExhausted)
-        .then(|| overspent_fault(turn, task).map(Arc::new))
-        .flatten()
+    let Kind::BudgetExhausted(of) = &fault.kind else { return None };
+    let by_time = || spent_time_fault(turn, task).filter(|_| of.unit == TIME);
+    overspent_fault(turn, task).or_else(by_time).map(Arc::new)
 }
 
 /// Returns the violation, if the script requested an action in a phase that must not act.

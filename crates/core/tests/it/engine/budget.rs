@@ -67,6 +67,19 @@ fn a_task_without_room_asks_and_the_others_go_on() {
     }
 }
 
+// B81: the agent is ended a moment before its work has counted all of the time.
+#[test]
+fn an_agent_that_is_ended_for_its_time_leads_to_a_question_with_the_limit() {
+    let limit = Amount { time_ms: 3_000, ..Amount::ZERO };
+    let mut stage = stage(|policy| policy.budget.per_task = limit);
+    let spent = BudgetSpent { unit: "time".to_owned(), ..BudgetSpent::default() };
+    stage.fails("a", Fault::budget_exhausted("agent", "its working time is spent", spent));
+    let asked = stage.question();
+    assert_eq!(asked.kind, QuestionKind::Paused);
+    let text = question_text(&stage.state, asked, stage.now);
+    assert!(text.problem.contains("3 s"), "{}", text.problem);
+}
+
 #[test]
 fn going_on_gives_room_to_a_call_that_is_larger_than_the_limit() {
     let mut stage = stage(|policy| policy.budget.per_task = tokens(50));
