@@ -1,6 +1,6 @@
 //! A project in a folder of its own, and the program at work in it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -269,12 +269,13 @@ impl Project {
         self.git(&["show", &format!("{branch}:{path}")])
     }
 
-    /// The lock files of runs that are left.
+    /// The lock files of runs that a process still holds. A free one may stay for a moment.
     pub(crate) fn run_locks(&self) -> Vec<String> {
         let all = fs::read_dir(self.path(".unstuck/runs")).unwrap();
         let all = all.map(|file| file.unwrap().path());
         let locks = all.filter(|path| path.extension().is_some_and(|kind| kind == "lock"));
-        locks.map(|path| path.display().to_string()).collect()
+        let is_held = |path: &PathBuf| File::open(path).is_ok_and(|lock| lock.try_lock().is_err());
+        locks.filter(is_held).map(|path| path.display().to_string()).collect()
     }
 
     /// The lost runs: for each, true when we had ended it ourselves.

@@ -1,10 +1,8 @@
 //! What storms of kills have in common: how long they are, and how many kills they made.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::ops::Range;
-
-use crate::project::Project;
 
 /// Returns the seeds of a storm: `usual`, unless `UNSTUCK_STORM_SEEDS` asks for another number.
 #[expect(clippy::disallowed_methods, reason = "a longer storm is asked for by the environment")]
@@ -19,13 +17,5 @@ pub(crate) fn report_kills(verb: &str, kills: usize) {
     if let Some(file) = std::env::var_os("UNSTUCK_STORM_KILLS") {
         let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
         writeln!(file, "{kills} {verb}").unwrap();
-    }
-}
-
-/// Requires that no process of a run is left: each held its run's lock.
-pub(crate) fn require_free_locks(stage: &Project) {
-    for lock in stage.run_locks() {
-        let is_free = File::open(&lock).unwrap().try_lock().is_ok();
-        assert!(is_free, "a process of {lock} is left");
     }
 }
