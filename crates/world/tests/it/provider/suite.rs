@@ -76,8 +76,6 @@ const fn both(name: &'static str, answer: FakeAnswer, code: Code) -> Case {
 
 fn cases() -> Vec<Case> {
     use FakeAnswer::{Error, Trouble as Fails};
-    let codes = |one, two| (Some(one), Some(two));
-    let unlike = |name, answer, (claude, codex)| case(name, answer, claude, codex);
     vec![
         case("text", FakeAnswer::with_text("Done."), None, None),
         both("401", Error(FakeHttpError::Unauthorized), AuthInvalid),
@@ -105,13 +103,8 @@ fn cases() -> Vec<Case> {
         both("malformed", Fails(FakeFailure::Malformed), ProviderApiError),
         both("empty", Fails(FakeFailure::Empty), ProviderApiError),
         both("a page", Fails(FakeFailure::WrongContentType), ProviderApiError),
-        // What is said in the middle of a stream, Claude Code repeats as prose only.
-        unlike(
-            "overloaded mid-stream",
-            Fails(FakeFailure::OverloadedMidStream),
-            codes(ProviderApiError, ProviderOverloaded),
-        )
-        .claude_calls(3),
+        both("overloaded mid-stream", Fails(FakeFailure::OverloadedMidStream), ProviderOverloaded)
+            .claude_calls(3),
         both("refusal", FakeAnswer::with_stop(FakeStopReason::Refusal), ProviderRefused),
         // Claude Code first asks the model three times to go on.
         both(
