@@ -118,7 +118,7 @@ const REASON_WORDS: &[&str] = &[
     " == ",
 ];
 /// Prefixes of lines that repeat a part of the reason: fields of a report, and the code of the test.
-const REASON_PARTS: &[&str] = &["expected:", "code:", "name:", "expect("];
+const REASON_PARTS: &[&str] = &["expected:", "code:", "name:", "expect(", "+ actual"];
 
 /// Returns the last line that states why a test failed, without the names of the failed tests and without its
 /// place.

@@ -262,7 +262,7 @@ fn a_red_base_names_its_tests_or_the_line_that_says_most() {
         said(&[], output),
         format!("`make test` fails before any work has begun (“AssertionError: -1 != 5”). {end}")
     );
-    let node = "AssertionError [ERR_ASSERTION]: the total is thirty cents\n    at Object.<anonymous> (t.js:3:8)\n  \
+    let node = "AssertionError [ERR_ASSERTION]: the total is thirty cents\n+ actual - expected\n    at Object.<anonymous> (t.js:3:8)\n  \
                 actual: 0.3,\n  expected: 30,\n  operator: 'strictEqual'\n}\n";
     let reason = "AssertionError [ERR_ASSERTION]: the total is thirty cents";
     assert_eq!(
